@@ -1,0 +1,18 @@
+# Every package from outside, found once.
+find_package(Threads REQUIRED)
+find_package(absl REQUIRED)
+find_package(Protobuf REQUIRED)  # Debian 12 has no config file for it
+find_package(gRPC CONFIG REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(SQLiteCpp CONFIG REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(spdlog CONFIG REQUIRED)
+find_package(prometheus-cpp CONFIG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(nlohmann_json REQUIRED IMPORTED_TARGET nlohmann_json)
+pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
+if(MEMPLAN_BUILD_TESTS)
+  find_package(GTest CONFIG REQUIRED)
+endif()

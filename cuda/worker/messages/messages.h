@@ -1,0 +1,141 @@
+// The messages between daemon and worker, as plain structs and JSON.
+//
+//   worker                         daemon
+//     ── hello ─────────────────────▶    within the start deadline
+//     ◀───────────────────── run ──     one TrialRequest
+//     ── progress* ─────────────────▶
+//     ── settled ───────────────────▶    last step done, memory still held
+//     ◀────────────────── proceed ──     the daemon has read the driver's figure
+//     ── report ────────────────────▶    then the worker exits with 0
+//
+// A worker that fails in a step skips `settled` and sends its report. It exits
+// by itself when the socket closes. The trace does not travel here: it lies in
+// a memory file (trace_layout.h) that the daemon made.
+#ifndef MEMPLAN_CUDA_WORKER_MESSAGES_MESSAGES_H_
+#define MEMPLAN_CUDA_WORKER_MESSAGES_MESSAGES_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "planner/base/bytes.h"
+#include "planner/plan/input_spec.h"
+#include "planner/plan/trial.h"
+
+namespace memplan::gpu {
+
+// Raised whenever a message or the trace layout changes.
+inline constexpr int kProtocolVersion = 1;
+
+// The descriptors a worker is started with.
+inline constexpr int kChannelDescriptor = 3;
+inline constexpr int kTraceDescriptor = 4;
+
+enum class DeviceKind { kCuda, kCpu };
+enum class Mode { kInfer, kInferGrad, kTrain };
+enum class Optimizer { kNone, kSgd, kSgdMomentum, kAdam, kAdamW };
+enum class RunAs { kTorchScript, kEager };
+
+std::string_view ModeName(Mode mode);                 // infer, infer-grad, train
+std::string_view OptimizerName(Optimizer optimizer);  // none, sgd, sgd-momentum…
+std::string_view RunAsName(RunAs run_as);             // torchscript, eager
+
+// Worker → daemon: alive.
+struct Hello {
+  int protocol_version = kProtocolVersion;
+  int64_t pid = 0;
+  std::string torch_version;
+  friend bool operator==(const Hello&, const Hello&) = default;
+};
+
+// Daemon → worker: what to run.
+struct TrialRequest {
+  std::string model_path;
+  DeviceKind device = DeviceKind::kCpu;
+  std::vector<InputSpec> inputs;
+  std::map<std::string, int64_t> dimensions;
+  int64_t batch = 1;
+  Mode mode = Mode::kInfer;
+  Optimizer optimizer = Optimizer::kNone;
+  RunAs run_as = RunAs::kTorchScript;
+  int steps = 4;
+  std::optional<Bytes> cap;  // the allocator's; always set on the CPU device
+  friend bool operator==(const TrialRequest&, const TrialRequest&) = default;
+};
+
+// Worker → daemon: a phase has begun.
+struct Progress {
+  std::string phase;  // load, step
+  int steps_done = 0;
+  friend bool operator==(const Progress&, const Progress&) = default;
+};
+
+// Worker → daemon: the last step is done and its memory still held.
+struct Settled {
+  // All bytes the allocator holds from the driver at this moment.
+  Bytes reserved;
+  // The whole device as CUDA reports it; unset on the CPU device.
+  std::optional<Bytes> device_free;
+  std::optional<Bytes> device_total;
+  friend bool operator==(const Settled&, const Settled&) = default;
+};
+
+// Daemon → worker: go on.
+struct Proceed {
+  friend bool operator==(const Proceed&, const Proceed&) = default;
+};
+
+// How a trial ended, as the worker knows it. Timeouts and deaths are the
+// daemon's to see.
+enum class EndKind {
+  kRan,
+  kOutOfMemory,
+  kShapeRefused,
+  kModelFailed,
+  kBadRequest,  // the model does not go with the request; no batch would run
+};
+
+// Worker → daemon: what the trial showed.
+struct Report {
+  EndKind end = EndKind::kRan;
+  // For kBadRequest the field of ProbeSpec that is wrong, such as `inputs`,
+  // `mode`; else empty.
+  std::string field;
+  // Why it did not run: the model's or torch's own words, at most 1 kB.
+  std::string message;
+  bool failed_while_loading = false;
+  Peaks load_peaks;
+  int64_t load_allocation_retries = 0;
+  int64_t load_failed_requests = 0;
+  std::vector<StepResult> steps;
+  std::optional<int64_t> traced_batch;
+  // The cap in force, exact; unset without one.
+  std::optional<Bytes> cap;
+  friend bool operator==(const Report&, const Report&) = default;
+};
+
+using WorkerMessage = std::variant<Hello, Progress, Settled, Report>;
+using DaemonMessage = std::variant<TrialRequest, Proceed>;
+
+// One JSON object with a `type`.
+std::string Encode(const WorkerMessage& message);
+std::string Encode(const DaemonMessage& message);
+
+// Return kInvalidArgument, naming the field, for JSON that is no such message:
+// unknown type, missing or extra member, wrong type, number out of range (sizes
+// are 0 … 2^60, steps at most 100), text too long. Never throw.
+absl::StatusOr<WorkerMessage> DecodeWorkerMessage(std::string_view json);
+absl::StatusOr<DaemonMessage> DecodeDaemonMessage(std::string_view json);
+
+// `text` cut to at most 1 kB at a character's border, with … if cut, without
+// control characters other than newline. What a message may hold.
+std::string TrimmedMessage(std::string_view text);
+
+}  // namespace memplan::gpu
+
+#endif  // MEMPLAN_CUDA_WORKER_MESSAGES_MESSAGES_H_

@@ -1,0 +1,39 @@
+// Devices and their memory at one moment, as plain values. Numbers that the
+// driver does not give are unset, never 0.
+#ifndef MEMPLAN_PLANNER_ADMISSION_DEVICE_H_
+#define MEMPLAN_PLANNER_ADMISSION_DEVICE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/base/bytes.h"
+
+namespace memplan {
+
+struct DeviceProcess {
+  int64_t pid = 0;  // in the host's numbering
+  std::string name;
+  std::optional<Bytes> used;
+};
+
+struct Device {
+  std::string id;  // `GPU-…` or `cpu`
+  bool is_cpu = false;
+  std::string display_name;
+  std::optional<Bytes> total;
+  std::optional<Bytes> driver_reserve;
+  std::optional<Bytes> used;
+  std::optional<Bytes> free;
+  std::optional<Bytes> unattributed;
+  std::vector<DeviceProcess> processes;  // the largest first
+  std::string pci_bus_id;
+  std::optional<int32_t> nvml_index;
+  std::string driver_version;
+  std::string read_error;  // empty if the last reading succeeded
+};
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_PLANNER_ADMISSION_DEVICE_H_

@@ -1,0 +1,71 @@
+// Finds the largest safe batch by doubling and bisection over real trials.
+//
+// A pure rule: all trials so far in, the next batch to run or the end out. It
+// keeps no state, so that it can be asked again after a restart, and tested
+// against a table. Batches that ran out of memory steer it; a batch that failed
+// for another reason is a wall: nothing at or above it is tried.
+//
+//   runs           runs  fails             fails
+//   8 ──── 16 ──── 32 ── 64      then      33 … 63 halved until N runs, N+1 fails,
+//                                          then N−2, N−1, N+2, then N again
+#ifndef MEMPLAN_PLANNER_PLAN_BATCH_SEARCH_H_
+#define MEMPLAN_PLANNER_PLAN_BATCH_SEARCH_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "planner/plan/trial.h"
+
+namespace memplan {
+
+struct SearchOptions {
+  int64_t first_batch = 8;    // samples
+  int64_t max_batch = 65536;  // samples; honoured exactly and itself run
+  int repeat = 1;             // fresh runs of the answer before it is verified
+};
+
+// Run this batch next.
+struct RunBatch {
+  int64_t batch = 0;
+  TrialPurpose purpose = TrialPurpose::kSearch;
+  friend bool operator==(const RunBatch&, const RunBatch&) = default;
+};
+
+// Nothing is left to run.
+enum class SearchEnd {
+  kFound,       // `safe_batch` is the answer
+  kDoesNotFit,  // one sample does not fit, or the model does not load
+  kFixedBatch,  // the model runs at `safe_batch` alone
+  kFailed,      // no batch ran, for another reason than memory
+};
+
+// Why the search went no higher. The same words as proto SearchLimit.
+enum class SearchLimit { kMemory, kMaxBatch, kOtherFailure };
+
+struct SearchAnswer {
+  SearchEnd end = SearchEnd::kFailed;
+  int64_t safe_batch = 0;    // 0 unless kFound or kFixedBatch
+  int verifying_trials = 0;  // fresh runs of the answer, after the first
+  SearchLimit limit = SearchLimit::kMemory;
+  std::string message;  // what failed, unless memory alone decided
+  // Larger batches that ran although a smaller one failed.
+  std::vector<int64_t> unsafe_running_batches;
+  friend bool operator==(const SearchAnswer&, const SearchAnswer&) = default;
+};
+
+using SearchDecision = std::variant<RunBatch, SearchAnswer>;
+
+// What to do after `trials` (in the order they were run; kCalibrate trials
+// count like any other). A batch counts as failed once any trial of it failed;
+// a worker that died is given one more try first. Ends after finitely many
+// trials for any outcomes: each decision runs a batch not yet known, or repeats
+// one a bounded number of times.
+SearchDecision DecideNext(const SearchOptions& options,
+                          std::span<const Trial> trials);
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_PLANNER_PLAN_BATCH_SEARCH_H_

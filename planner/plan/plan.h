@@ -1,0 +1,59 @@
+// The plan: the answer to a search with the evidence for each number. Made from
+// the trials alone, so that it can be made again from the store.
+#ifndef MEMPLAN_PLANNER_PLAN_PLAN_H_
+#define MEMPLAN_PLANNER_PLAN_PLAN_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "planner/base/bytes.h"
+#include "planner/plan/batch_search.h"
+#include "planner/plan/trial.h"
+
+namespace memplan {
+
+// How a number is known. The same words as proto Provenance.
+enum class Provenance { kEstimate, kMeasured, kVerified };
+
+struct Quantity {
+  Bytes bytes;
+  Provenance provenance = Provenance::kEstimate;
+  int trial_number = 0;  // from 1; 0 for an estimate
+  friend bool operator==(const Quantity&, const Quantity&) = default;
+};
+
+struct Neighbour {
+  int64_t batch = 0;
+  TrialOutcome outcome = TrialOutcome::kFits;
+  int trial_number = 0;  // from 1
+  friend bool operator==(const Neighbour&, const Neighbour&) = default;
+};
+
+struct Plan {
+  SearchAnswer answer;
+  bool verified = false;
+  // Of the safe batch; all unset if there is none. Each is the largest that any
+  // trial of the safe batch showed.
+  std::optional<Quantity> peak_requested;
+  std::optional<Quantity> peak_allocated;
+  std::optional<Quantity> peak_active;
+  std::optional<Quantity> peak_reserved;
+  std::optional<Quantity> context;
+  std::optional<Quantity> fragmentation;
+  std::optional<double> fragmentation_ratio;  // fragmentation / peak reserved
+  int peak_step = -1;
+  std::vector<Neighbour> neighbours;  // N−2 … N+2 without N, those that were run
+  int trial_count = 0;
+  int out_of_memory_count = 0;
+  double seconds = 0;  // sum of the trials' own times
+};
+
+// `trials` in the order run; trial number k is trials[k−1].
+Plan MakePlan(const SearchAnswer& answer, std::span<const Trial> trials);
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_PLANNER_PLAN_PLAN_H_

@@ -1,0 +1,87 @@
+// A trial: one real run of one batch in a fresh worker process, and what it
+// showed. Plain values, filled from a worker's report and never changed after.
+#ifndef MEMPLAN_PLANNER_PLAN_TRIAL_H_
+#define MEMPLAN_PLANNER_PLAN_TRIAL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/base/bytes.h"
+
+namespace memplan {
+
+// Why a trial is run. The same words as proto TrialPurpose.
+enum class TrialPurpose { kProfile, kSearch, kNeighbour, kVerify, kCalibrate };
+
+// How a trial ended. The same words as proto TrialOutcome.
+enum class TrialOutcome {
+  kFits,
+  kOutOfMemory,
+  kShapeRefused,
+  kModelFailed,
+  kTimedOut,
+  kWorkerDied,
+};
+
+// The peaks of one span: requested ≤ allocated ≤ active ≤ reserved.
+struct Peaks {
+  Bytes requested;
+  Bytes allocated;
+  Bytes active;
+  std::optional<Bytes> reserved;  // unset on the CPU device: no segments
+  friend bool operator==(const Peaks&, const Peaks&) = default;
+};
+
+// The larger of each pair.
+Peaks MaxPeaks(const Peaks& a, const Peaks& b);
+
+struct StepResult {
+  Peaks peaks;
+  double seconds = 0;
+  int64_t allocation_retries = 0;
+  int64_t failed_requests = 0;
+  friend bool operator==(const StepResult&, const StepResult&) = default;
+};
+
+struct Trial {
+  int64_t batch = 0;
+  TrialPurpose purpose = TrialPurpose::kSearch;
+  TrialOutcome outcome = TrialOutcome::kFits;
+  std::string message;  // why it did not fit; at most 1 kB
+  Peaks load_peaks;     // while the model was loaded
+  std::vector<StepResult> steps;
+  int64_t load_allocation_retries = 0;
+  int64_t load_failed_requests = 0;
+  // True if it failed before its first step: the model itself did not load.
+  bool failed_while_loading = false;
+  // The batch of the example inputs a traced archive keeps, if it has them.
+  std::optional<int64_t> traced_batch;
+  // Held outside the allocator at the last step's end, and who says so.
+  std::optional<Bytes> context;
+  std::string context_source;
+  std::optional<Bytes> cap;
+  double seconds = 0;  // from the worker's start to its end
+  int64_t trace_events = 0;
+  bool trace_overflowed = false;
+  friend bool operator==(const Trial&, const Trial&) = default;
+};
+
+// Peaks of the load and all steps.
+Peaks TrialPeaks(const Trial& trial);
+
+// The step that decides what the trial needs: the one with the largest reserved
+// peak (where there is none, the largest allocated), the first of equals; −1 if
+// the load needed more than any step.
+int PeakStep(const Trial& trial);
+
+// Reserved less allocated peak at PeakStep; unset without a reserved peak.
+std::optional<Bytes> Fragmentation(const Trial& trial);
+
+int64_t AllocationRetries(const Trial& trial);
+int64_t FailedRequests(const Trial& trial);
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_PLANNER_PLAN_TRIAL_H_
