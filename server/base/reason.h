@@ -12,7 +12,8 @@
 
 namespace memplan {
 
-// `status` with a reason (UPPER_SNAKE_CASE) and, if not empty, the field's path.
+// `status` with a reason (UPPER_SNAKE_CASE) and, if not empty, the field's
+// path.
 absl::Status WithReason(absl::Status status, std::string_view reason,
                         std::string_view field = "");
 

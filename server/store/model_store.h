@@ -44,7 +44,8 @@ class ModelUpload {
   virtual absl::StatusOr<Model> Commit() = 0;
 };
 
-// Keeps a model from being deleted as long as it lives.
+// Keeps a model from being deleted as long as it lives. Must not outlive the
+// store.
 class ModelPin {
  public:
   virtual ~ModelPin() = default;
@@ -71,6 +72,15 @@ class ModelStore {
   // Removes a model [disk]. kNotFound, kFailedPrecondition (MODEL_IN_USE).
   virtual absl::Status Delete(std::string_view sha256) = 0;
 };
+
+class Database;
+class StoreFolder;
+
+// The models in `folder`, which with `database` must outlive the store. Files
+// and records that belong to no whole model are removed. Errors: the disk's and
+// the database's.
+absl::StatusOr<std::unique_ptr<ModelStore>> OpenModelStore(
+    const StoreFolder& folder, Database& database);
 
 }  // namespace memplan
 

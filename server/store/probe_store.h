@@ -2,6 +2,7 @@
 #ifndef MEMPLAN_SERVER_STORE_PROBE_STORE_H_
 #define MEMPLAN_SERVER_STORE_PROBE_STORE_H_
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,8 @@ class ProbeStore {
   // where it is and logged, not an error.
   virtual absl::StatusOr<std::vector<Probe>> LoadAll() = 0;
   // Inserts or replaces the probe as it is; durable when it returns. `progress`
-  // and `queue_position` are not kept.
+  // and `queue_position` are not kept. kAlreadyExists if another probe has its
+  // request_id, kResourceExhausted (STORE_FULL) if the disk is full.
   virtual absl::Status Save(const Probe& probe) = 0;
   // Removes the probe and its traces; OK if there is none.
   virtual absl::Status Delete(std::string_view id) = 0;
@@ -30,6 +32,14 @@ class ProbeStore {
   virtual absl::StatusOr<std::string> TracePath(std::string_view id,
                                                 int number) = 0;
 };
+
+class Database;
+class StoreFolder;
+
+// The probes in `folder`, which with `database` must outlive the store. Traces
+// of probes that are gone are removed. Errors: the disk's and the database's.
+absl::StatusOr<std::unique_ptr<ProbeStore>> OpenProbeStore(
+    const StoreFolder& folder, Database& database);
 
 }  // namespace memplan
 

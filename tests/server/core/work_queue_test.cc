@@ -71,15 +71,18 @@ TEST(WorkQueueTest, StopFinishesWhatWasPostedAndRefusesTheRest) {
   queue.Stop();
 }
 
-TEST(WorkQueueTest, WorkMayPostEvenAsItIsDestroyed) {
+TEST(WorkQueueTest, WhatWorkHoldsMayPostAsItIsDestroyed) {
+  std::promise<void> let_go;
   std::promise<void> posted;
   WorkQueue queue(1, 10);
   std::shared_ptr<int> held(new int(0), [&](int* number) {
     delete number;
     queue.Post([&posted] { posted.set_value(); });
   });
-  ASSERT_TRUE(queue.Post([copy = held] {}));
-  held.reset();
+  ASSERT_TRUE(
+      queue.Post([copy = held, &let_go] { let_go.get_future().wait(); }));
+  held.reset();  // the work's copy is the last
+  let_go.set_value();
   posted.get_future().wait();
 }
 

@@ -1,0 +1,64 @@
+#include "server/store/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/reason.h"
+
+namespace memplan {
+
+absl::Status FileError(int error, std::string_view what,
+                       const std::string& path) {
+  const std::string message =
+      absl::StrCat("cannot ", std::string(what), " ", path, ": ",
+                   std::generic_category().message(error));
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return WithReason(
+          absl::ResourceExhaustedError(absl::StrCat(
+              message, "; free space there, or delete models or probes")),
+          "STORE_FULL");
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::PermissionDeniedError(
+          absl::StrCat(message, "; choose a folder that this user may write"));
+    case ENOENT:
+      return absl::NotFoundError(message);
+    default:
+      return absl::InternalError(message);
+  }
+}
+
+absl::Status WriteAll(int descriptor, std::string_view bytes,
+                      const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return FileError(errno, "write", path);
+    }
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SyncFile(int descriptor, const std::string& path) {
+  if (fsync(descriptor) != 0) return FileError(errno, "sync", path);
+  return absl::OkStatus();
+}
+
+absl::Status SyncFolder(const std::string& path) {
+  const Descriptor folder(
+      open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.is_open()) return FileError(errno, "open", path);
+  return SyncFile(folder.get(), path);
+}
+
+}  // namespace memplan
