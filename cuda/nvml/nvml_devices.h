@@ -1,6 +1,6 @@
 // The node's GPUs through NVML: no CUDA context, no torch, and no link against
-// the driver (the library is opened at run time). Calls may block for as long as
-// the driver does, so that only the device monitor's thread makes them.
+// the driver (the library is opened at run time). Calls may block for as long
+// as the driver does, so that only the device monitor's thread makes them.
 #ifndef MEMPLAN_CUDA_NVML_NVML_DEVICES_H_
 #define MEMPLAN_CUDA_NVML_NVML_DEVICES_H_
 

@@ -4,9 +4,9 @@
 //
 // The driver numbers processes as the host does. In a container a worker's own
 // pid is another one, so that a process which is on the device now, was not
-// before the trial, and is the only such one, is taken for the worker. Where the
-// driver does not say what that process holds, the growth of the whole device
-// since the trial's start stands in, which other processes disturb.
+// before the trial, and is the only such one, is taken for the worker. Where
+// the driver does not say what that process holds, the growth of the whole
+// device since the trial's start stands in, which other processes disturb.
 #ifndef MEMPLAN_SERVER_DEVICES_CONTEXT_READING_H_
 #define MEMPLAN_SERVER_DEVICES_CONTEXT_READING_H_
 
@@ -35,9 +35,9 @@ struct WorkerOnDevice {
   Bytes reserved;   // what its allocator holds at the moment of `now`
 };
 
-// What `worker` holds outside its allocator at the moment of `now`; `before` was
-// read just before the worker was started. Unset if neither the process nor the
-// device says, or the figures contradict each other (less than reserved).
+// What `worker` holds outside its allocator at the moment of `now`; `before`
+// was read just before the worker was started. Unset if neither the process nor
+// the device says, or the figures contradict each other (less than reserved).
 std::optional<ContextReading> ReadContext(const DeviceSnapshot& before,
                                           const DeviceSnapshot& now,
                                           const WorkerOnDevice& worker);

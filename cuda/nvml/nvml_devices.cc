@@ -1,0 +1,178 @@
+#include "cuda/nvml/nvml_devices.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cuda/nvml/nvml_library.h"
+#include "planner/base/status_macros.h"
+
+namespace memplan::gpu {
+namespace {
+
+// Processes may start between NVML's count and its list; ask for a few more,
+// and only so often.
+constexpr unsigned int kSpareProcesses = 16;
+constexpr int kListAttempts = 4;
+
+using ProcessListCall = NvmlReturn (*)(NvmlDevice, unsigned int*, NvmlProcess*);
+// By pid, what each holds; unset if the driver does not say.
+using HeldByPid = std::map<int64_t, std::optional<Bytes>>;
+
+Bytes ToBytes(unsigned long long count) {
+  return Bytes(static_cast<int64_t>(count));
+}
+
+// Adds the processes that `call` lists. A process with compute and graphics
+// contexts is in both lists with the same figure. False if NVML gives no list.
+bool AddProcesses(ProcessListCall call, NvmlDevice handle, HeldByPid& held) {
+  std::vector<NvmlProcess> listed;
+  unsigned int count = 0;
+  NvmlReturn result = call(handle, &count, nullptr);
+  for (int attempt = 0;
+       attempt < kListAttempts && result == NvmlReturn::kInsufficientSize;
+       ++attempt) {
+    listed.resize(count + kSpareProcesses);
+    count = static_cast<unsigned int>(listed.size());
+    result = call(handle, &count, listed.data());
+  }
+  if (result != NvmlReturn::kSuccess) return false;
+  listed.resize(std::min<size_t>(count, listed.size()));
+  for (const NvmlProcess& process : listed) {
+    std::optional<Bytes>& bytes = held[process.pid];
+    if (process.used_gpu_memory == kNvmlNotAvailable) continue;
+    bytes =
+        std::max(bytes.value_or(Bytes(0)), ToBytes(process.used_gpu_memory));
+  }
+  return true;
+}
+
+// Fills `device.processes`, and `unattributed` if every figure is known.
+void ReadProcesses(const NvmlFunctions& nvml, NvmlDevice handle,
+                   Device& device) {
+  HeldByPid held;
+  const bool compute_listed =
+      AddProcesses(nvml.DeviceGetComputeRunningProcesses, handle, held);
+  const bool graphics_listed =
+      AddProcesses(nvml.DeviceGetGraphicsRunningProcesses, handle, held);
+  bool all_known = compute_listed && graphics_listed;
+  Bytes sum;
+  for (const auto& [pid, bytes] : held) {
+    device.processes.push_back({.pid = pid, .name = "", .used = bytes});
+    all_known = all_known && bytes.has_value();
+    sum += bytes.value_or(Bytes(0));
+  }
+  std::stable_sort(device.processes.begin(), device.processes.end(),
+                   [](const DeviceProcess& a, const DeviceProcess& b) {
+                     return a.used > b.used;
+                   });
+  if (all_known && device.used.has_value()) {
+    device.unattributed = std::max(*device.used - sum, Bytes(0));
+  }
+}
+
+class OpenNvmlDevices final : public NvmlDevices {
+ public:
+  explicit OpenNvmlDevices(std::unique_ptr<NvmlLibrary> library)
+      : library_(std::move(library)) {}
+
+  absl::StatusOr<std::vector<Device>> Read() override {
+    unsigned int count = 0;
+    MEMPLAN_RETURN_IF_ERROR(library_->Check(nvml().DeviceGetCount(&count),
+                                            "nvmlDeviceGetCount_v2"));
+    const std::string driver_version = DriverVersion();
+    std::vector<Device> devices;
+    for (unsigned int index = 0; index < count; ++index) {
+      Device device;
+      device.nvml_index = static_cast<int32_t>(index);
+      device.driver_version = driver_version;
+      if (absl::Status read = ReadDevice(index, device); !read.ok()) {
+        device.read_error = std::string(read.message());
+      }
+      devices.push_back(std::move(device));
+    }
+    return devices;
+  }
+
+ private:
+  const NvmlFunctions& nvml() const { return library_->functions(); }
+
+  std::string DriverVersion() const {
+    char text[kNvmlTextBytes] = {};
+    (void)nvml().SystemGetDriverVersion(text, sizeof(text) - 1);
+    return text;
+  }
+
+  // Fills what the driver gives, in the order a reader misses it most, so that
+  // a device that is lost is at least named.
+  absl::Status ReadDevice(unsigned int index, Device& device) {
+    NvmlDevice handle = nullptr;
+    const NvmlReturn found = nvml().DeviceGetHandleByIndex(index, &handle);
+    if (found == NvmlReturn::kSuccess) ReadIdentity(index, handle, device);
+    UseRememberedIdentity(index, device);
+    MEMPLAN_RETURN_IF_ERROR(
+        library_->Check(found, "nvmlDeviceGetHandleByIndex_v2"));
+    NvmlMemory memory = {};
+    memory.version = kNvmlMemoryVersion;
+    MEMPLAN_RETURN_IF_ERROR(
+        library_->Check(nvml().DeviceGetMemoryInfo(handle, &memory),
+                        "nvmlDeviceGetMemoryInfo_v2"));
+    device.total = ToBytes(memory.total);
+    device.driver_reserve = ToBytes(memory.reserved);
+    device.used = ToBytes(memory.used);
+    device.free = ToBytes(memory.free);
+    ReadProcesses(nvml(), handle, device);
+    return absl::OkStatus();
+  }
+
+  void ReadIdentity(unsigned int index, NvmlDevice handle, Device& device) {
+    char uuid[kNvmlTextBytes] = {};
+    char name[kNvmlTextBytes] = {};
+    NvmlPci pci = {};
+    if (nvml().DeviceGetUUID(handle, uuid, sizeof(uuid) - 1) ==
+        NvmlReturn::kSuccess) {
+      device.id = uuid;
+    }
+    if (nvml().DeviceGetName(handle, name, sizeof(name) - 1) ==
+        NvmlReturn::kSuccess) {
+      device.display_name = name;
+    }
+    if (nvml().DeviceGetPciInfo(handle, &pci) == NvmlReturn::kSuccess) {
+      pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
+      device.pci_bus_id = pci.bus_id;
+    }
+    if (!device.id.empty()) remembered_[index] = device;
+  }
+
+  // A lost GPU no longer tells its name; it keeps the one it had. One that
+  // never told is called by its index.
+  void UseRememberedIdentity(unsigned int index, Device& device) const {
+    if (!device.id.empty()) return;
+    const auto known = remembered_.find(index);
+    if (known == remembered_.end()) {
+      device.id = absl::StrCat("GPU-unreadable-", index);
+      return;
+    }
+    device.id = known->second.id;
+    device.display_name = known->second.display_name;
+    device.pci_bus_id = known->second.pci_bus_id;
+  }
+
+  std::unique_ptr<NvmlLibrary> library_;
+  std::map<unsigned int, Device> remembered_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<NvmlDevices>> NvmlDevices::Open(
+    const std::string& library) {
+  MEMPLAN_ASSIGN_OR_RETURN(std::unique_ptr<NvmlLibrary> opened,
+                           NvmlLibrary::Open(library));
+  return std::make_unique<OpenNvmlDevices>(std::move(opened));
+}
+
+}  // namespace memplan::gpu
