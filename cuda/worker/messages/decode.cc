@@ -1,0 +1,210 @@
+// JSON to messages, believing nothing. encode.cc is its mirror.
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "cuda/worker/messages/json_reader.h"
+#include "cuda/worker/messages/messages.h"
+#include "cuda/worker/messages/words.h"
+#include "planner/base/status_macros.h"
+#include "planner/plan/input_spec.h"
+#include "planner/plan/trial.h"
+
+namespace memplan::gpu {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kMaxCount = int64_t{1} << 60;
+constexpr int64_t kMaxPid = INT32_MAX;
+constexpr int64_t kMaxSteps = 100;
+constexpr size_t kMaxInputs = 64;
+constexpr size_t kMaxDimensions = 64;
+constexpr size_t kMaxWordBytes = 64;
+constexpr size_t kMaxPathBytes = 4096;
+constexpr size_t kMaxMessageBytes = 1024;
+
+// A text to be shown: as TrimmedMessage leaves it.
+std::string ShownText(JsonReader& reader, const std::string& name,
+                      size_t max_bytes) {
+  std::string text = reader.Text(name, max_bytes);
+  if (TrimmedMessage(text) != text) {
+    reader.Fault(name, "has control characters");
+  }
+  return text;
+}
+
+Peaks ReadPeaks(JsonReader& parent, const std::string& name) {
+  JsonReader reader(parent.Object(name, 4),
+                    absl::StrCat(parent.path(), ".", name));
+  Peaks peaks;
+  peaks.requested = reader.Size("requested");
+  peaks.allocated = reader.Size("allocated");
+  peaks.active = reader.Size("active");
+  peaks.reserved = reader.OptionalSize("reserved");
+  parent.Absorb(reader.Finish());
+  return peaks;
+}
+
+std::vector<StepResult> ReadSteps(JsonReader& parent) {
+  std::vector<StepResult> steps;
+  for (const json& item : parent.Array("steps", kMaxSteps)) {
+    JsonReader reader(
+        item, absl::StrCat(parent.path(), ".steps[", steps.size(), "]"));
+    StepResult step;
+    step.peaks = ReadPeaks(reader, "peaks");
+    step.seconds = reader.Seconds("seconds");
+    step.allocation_retries =
+        reader.Integer("allocation_retries", 0, kMaxCount);
+    step.failed_requests = reader.Integer("failed_requests", 0, kMaxCount);
+    parent.Absorb(reader.Finish());
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+absl::StatusOr<WorkerMessage> DecodeHello(JsonReader& reader) {
+  Hello hello;
+  hello.protocol_version =
+      static_cast<int>(reader.Integer("protocol_version", 0, INT32_MAX));
+  hello.pid = reader.Integer("pid", 1, kMaxPid);
+  hello.torch_version = ShownText(reader, "torch_version", kMaxWordBytes);
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  return hello;
+}
+
+absl::StatusOr<WorkerMessage> DecodeProgress(JsonReader& reader) {
+  Progress progress;
+  progress.phase = ShownText(reader, "phase", kMaxWordBytes);
+  progress.steps_done =
+      static_cast<int>(reader.Integer("steps_done", 0, kMaxSteps));
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  return progress;
+}
+
+absl::StatusOr<WorkerMessage> DecodeSettled(JsonReader& reader) {
+  Settled settled;
+  settled.reserved = reader.Size("reserved");
+  settled.device_free = reader.OptionalSize("device_free");
+  settled.device_total = reader.OptionalSize("device_total");
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  return settled;
+}
+
+absl::StatusOr<WorkerMessage> DecodeReport(JsonReader& reader) {
+  Report report;
+  report.end = reader.OneOf<EndKind>("end", kEndKindWords);
+  report.field = ShownText(reader, "field", kMaxWordBytes);
+  report.message = ShownText(reader, "message", kMaxMessageBytes);
+  report.failed_while_loading = reader.Boolean("failed_while_loading");
+  report.load_peaks = ReadPeaks(reader, "load_peaks");
+  report.load_allocation_retries =
+      reader.Integer("load_allocation_retries", 0, kMaxCount);
+  report.load_failed_requests =
+      reader.Integer("load_failed_requests", 0, kMaxCount);
+  report.steps = ReadSteps(reader);
+  report.traced_batch =
+      reader.OptionalInteger("traced_batch", 1, kMaxDimension);
+  report.cap = reader.OptionalSize("cap");
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  return report;
+}
+
+std::vector<InputSpec> ReadInputs(JsonReader& reader) {
+  std::vector<InputSpec> inputs;
+  for (const json& item : reader.Array("inputs", kMaxInputs)) {
+    const auto* text = item.get_ptr<const std::string*>();
+    if (text == nullptr) {
+      reader.Fault("inputs", "has an item that is no text");
+      continue;
+    }
+    absl::StatusOr<InputSpec> input = ParseInputSpec(*text);
+    if (input.ok()) {
+      inputs.push_back(*std::move(input));
+    } else {
+      reader.Fault("inputs", std::string(input.status().message()));
+    }
+  }
+  return inputs;
+}
+
+std::map<std::string, int64_t> ReadDimensions(JsonReader& parent) {
+  const json& object = parent.Object("dimensions", kMaxDimensions);
+  JsonReader reader(object, absl::StrCat(parent.path(), ".dimensions"));
+  std::map<std::string, int64_t> dimensions;
+  for (const auto& [name, value] : object.items()) {
+    dimensions[name] = reader.Integer(name, 1, kMaxDimension);
+  }
+  parent.Absorb(reader.Finish());
+  return dimensions;
+}
+
+absl::StatusOr<DaemonMessage> DecodeRequest(JsonReader& reader) {
+  TrialRequest request;
+  request.model_path = reader.Text("model_path", kMaxPathBytes);
+  request.device = reader.OneOf<DeviceKind>("device", kDeviceKindWords);
+  request.inputs = ReadInputs(reader);
+  request.dimensions = ReadDimensions(reader);
+  request.batch = reader.Integer("batch", 1, kMaxDimension);
+  request.mode = reader.OneOf<Mode>("mode", kModeWords);
+  request.optimizer = reader.OneOf<Optimizer>("optimizer", kOptimizerWords);
+  request.run_as = reader.OneOf<RunAs>("run_as", kRunAsWords);
+  request.steps = static_cast<int>(reader.Integer("steps", 1, kMaxSteps));
+  request.cap = reader.OptionalSize("cap");
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  return request;
+}
+
+absl::StatusOr<DaemonMessage> DecodeProceed(JsonReader& reader) {
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  return Proceed{};
+}
+
+absl::Status UnknownType(const std::string& type) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("type \"", type, "\" is no message that comes this way"));
+}
+
+absl::StatusOr<std::string> TypeOf(const json& object) {
+  if (object.is_discarded())
+    return absl::InvalidArgumentError("this is no JSON");
+  JsonReader reader(object, "message");
+  std::string type = ShownText(reader, "type", kMaxWordBytes);
+  // Only this member's faults; the others are the message's own.
+  MEMPLAN_RETURN_IF_ERROR(reader.status());
+  return type;
+}
+
+}  // namespace
+
+absl::StatusOr<WorkerMessage> DecodeWorkerMessage(std::string_view text) {
+  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  MEMPLAN_ASSIGN_OR_RETURN(const std::string type, TypeOf(object));
+  JsonReader reader(object, type);
+  reader.Text("type", kMaxWordBytes);
+  if (type == "hello") return DecodeHello(reader);
+  if (type == "progress") return DecodeProgress(reader);
+  if (type == "settled") return DecodeSettled(reader);
+  if (type == "report") return DecodeReport(reader);
+  return UnknownType(type);
+}
+
+absl::StatusOr<DaemonMessage> DecodeDaemonMessage(std::string_view text) {
+  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  MEMPLAN_ASSIGN_OR_RETURN(const std::string type, TypeOf(object));
+  JsonReader reader(object, type);
+  reader.Text("type", kMaxWordBytes);
+  if (type == "run") return DecodeRequest(reader);
+  if (type == "proceed") return DecodeProceed(reader);
+  return UnknownType(type);
+}
+
+}  // namespace memplan::gpu

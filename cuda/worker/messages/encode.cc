@@ -1,0 +1,111 @@
+// Messages to JSON. decode.cc is its mirror.
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "cuda/worker/messages/messages.h"
+#include "cuda/worker/messages/words.h"
+#include "planner/base/bytes.h"
+#include "planner/plan/input_spec.h"
+#include "planner/plan/trial.h"
+
+namespace memplan::gpu {
+namespace {
+
+using nlohmann::json;
+
+void SetIfKnown(json& object, const char* name, std::optional<Bytes> amount) {
+  if (amount.has_value()) object[name] = amount->count();
+}
+
+json ToJson(const Peaks& peaks) {
+  json object = {{"requested", peaks.requested.count()},
+                 {"allocated", peaks.allocated.count()},
+                 {"active", peaks.active.count()}};
+  SetIfKnown(object, "reserved", peaks.reserved);
+  return object;
+}
+
+json ToJson(const StepResult& step) {
+  return {{"peaks", ToJson(step.peaks)},
+          {"seconds", step.seconds},
+          {"allocation_retries", step.allocation_retries},
+          {"failed_requests", step.failed_requests}};
+}
+
+json ToJson(const Hello& hello) {
+  return {{"type", "hello"},
+          {"protocol_version", hello.protocol_version},
+          {"pid", hello.pid},
+          {"torch_version", hello.torch_version}};
+}
+
+json ToJson(const Progress& progress) {
+  return {{"type", "progress"},
+          {"phase", progress.phase},
+          {"steps_done", progress.steps_done}};
+}
+
+json ToJson(const Settled& settled) {
+  json object = {{"type", "settled"}, {"reserved", settled.reserved.count()}};
+  SetIfKnown(object, "device_free", settled.device_free);
+  SetIfKnown(object, "device_total", settled.device_total);
+  return object;
+}
+
+json ToJson(const Report& report) {
+  json steps = json::array();
+  for (const StepResult& step : report.steps) steps.push_back(ToJson(step));
+  json object = {{"type", "report"},
+                 {"end", WordFor(report.end, kEndKindWords)},
+                 {"field", report.field},
+                 {"message", TrimmedMessage(report.message)},
+                 {"failed_while_loading", report.failed_while_loading},
+                 {"load_peaks", ToJson(report.load_peaks)},
+                 {"load_allocation_retries", report.load_allocation_retries},
+                 {"load_failed_requests", report.load_failed_requests},
+                 {"steps", steps}};
+  if (report.traced_batch.has_value()) {
+    object["traced_batch"] = *report.traced_batch;
+  }
+  SetIfKnown(object, "cap", report.cap);
+  return object;
+}
+
+json ToJson(const TrialRequest& request) {
+  json inputs = json::array();
+  for (const InputSpec& input : request.inputs) {
+    inputs.push_back(FormatInputSpec(input));
+  }
+  json object = {{"type", "run"},
+                 {"model_path", request.model_path},
+                 {"device", WordFor(request.device, kDeviceKindWords)},
+                 {"inputs", inputs},
+                 {"dimensions", json(request.dimensions)},
+                 {"batch", request.batch},
+                 {"mode", WordFor(request.mode, kModeWords)},
+                 {"optimizer", WordFor(request.optimizer, kOptimizerWords)},
+                 {"run_as", WordFor(request.run_as, kRunAsWords)},
+                 {"steps", request.steps}};
+  SetIfKnown(object, "cap", request.cap);
+  return object;
+}
+
+json ToJson(const Proceed&) { return {{"type", "proceed"}}; }
+
+// Bytes that are no UTF-8 are replaced, since dump would throw over them.
+template <typename Message>
+std::string EncodeAny(const Message& message) {
+  const json object =
+      std::visit([](const auto& known) { return ToJson(known); }, message);
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string Encode(const WorkerMessage& message) { return EncodeAny(message); }
+std::string Encode(const DaemonMessage& message) { return EncodeAny(message); }
+
+}  // namespace memplan::gpu

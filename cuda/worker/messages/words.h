@@ -1,0 +1,60 @@
+// The words that stand for each enum's values in the messages.
+#ifndef MEMPLAN_CUDA_WORKER_MESSAGES_WORDS_H_
+#define MEMPLAN_CUDA_WORKER_MESSAGES_WORDS_H_
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "cuda/worker/messages/messages.h"
+
+namespace memplan::gpu {
+
+template <typename Value>
+using Word = std::pair<Value, std::string_view>;
+
+inline constexpr Word<DeviceKind> kDeviceKindWords[] = {
+    {DeviceKind::kCuda, "cuda"},
+    {DeviceKind::kCpu, "cpu"},
+};
+
+inline constexpr Word<Mode> kModeWords[] = {
+    {Mode::kInfer, "infer"},
+    {Mode::kInferGrad, "infer-grad"},
+    {Mode::kTrain, "train"},
+};
+
+inline constexpr Word<Optimizer> kOptimizerWords[] = {
+    {Optimizer::kNone, "none"},
+    {Optimizer::kSgd, "sgd"},
+    {Optimizer::kSgdMomentum, "sgd-momentum"},
+    {Optimizer::kAdam, "adam"},
+    {Optimizer::kAdamW, "adamw"},
+};
+
+inline constexpr Word<RunAs> kRunAsWords[] = {
+    {RunAs::kTorchScript, "torchscript"},
+    {RunAs::kEager, "eager"},
+};
+
+inline constexpr Word<EndKind> kEndKindWords[] = {
+    {EndKind::kRan, "ran"},
+    {EndKind::kOutOfMemory, "out-of-memory"},
+    {EndKind::kShapeRefused, "shape-refused"},
+    {EndKind::kModelFailed, "model-failed"},
+    {EndKind::kBadRequest, "bad-request"},
+};
+
+// The word of `value`, or empty.
+template <typename Value, size_t kCount>
+constexpr std::string_view WordFor(Value value,
+                                   const Word<Value> (&words)[kCount]) {
+  for (const auto& [candidate, word] : words) {
+    if (candidate == value) return word;
+  }
+  return "";
+}
+
+}  // namespace memplan::gpu
+
+#endif  // MEMPLAN_CUDA_WORKER_MESSAGES_WORDS_H_
