@@ -1,4 +1,13 @@
 # Every package from outside, found once.
+
+# The Python environment that scripts/setup makes, with libtorch and the tests'
+# tools: MEMPLAN_VENV in the environment, or .venv in the tree.
+set(default_venv $ENV{MEMPLAN_VENV})
+if(NOT default_venv)
+  set(default_venv ${PROJECT_SOURCE_DIR}/.venv)
+endif()
+set(MEMPLAN_VENV ${default_venv} CACHE PATH "The environment that scripts/setup made")
+
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED)
 find_package(Protobuf REQUIRED)  # Debian 12 has no config file for it
