@@ -19,7 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/jobs/probe.h"
+#include "server/probe/probe.h"
 #include "server/jobs/trial_runner.h"
 
 namespace memplan {

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/jobs/probe.h"
+#include "server/probe/probe.h"
 
 namespace memplan {
 

@@ -1,0 +1,90 @@
+// A probe as the daemon keeps it: the spec, where it stands, its trials and its
+// answer. Plain values; proto/memplan/v1/probe_service.proto says what each
+// field means.
+#ifndef MEMPLAN_SERVER_PROBE_PROBE_H_
+#define MEMPLAN_SERVER_PROBE_PROBE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "cuda/worker/messages/messages.h"
+#include "planner/plan/batch_search.h"
+#include "planner/plan/budget.h"
+#include "planner/plan/input_spec.h"
+#include "planner/plan/plan.h"
+#include "planner/plan/trial.h"
+
+namespace memplan {
+
+using Time = std::chrono::system_clock::time_point;
+
+struct ProfileTask {
+  std::vector<int64_t> batches;
+};
+
+// What a probe is to do. Valid: made by the converter, which refuses the rest.
+struct ProbeSpec {
+  std::string model_sha256;
+  std::string device_id;
+  std::vector<InputSpec> inputs;
+  std::map<std::string, int64_t> dimensions;
+  gpu::Mode mode = gpu::Mode::kInfer;
+  gpu::Optimizer optimizer = gpu::Optimizer::kNone;
+  gpu::RunAs run_as = gpu::RunAs::kTorchScript;
+  int steps = 4;
+  MemoryLimit limit;
+  std::variant<ProfileTask, SearchOptions> task;
+  std::chrono::milliseconds trial_timeout = std::chrono::minutes(10);
+};
+
+enum class ProbeState { kQueued, kRunning, kSucceeded, kFailed, kCancelled };
+
+// True for the last three.
+bool HasEnded(ProbeState state);
+
+// What a running probe does at this moment.
+struct ProbeProgress {
+  int trial_number = 0;  // from 1
+  int64_t batch = 0;
+  TrialPurpose purpose = TrialPurpose::kSearch;
+  std::string phase;  // start, load, step, report
+  int steps_done = 0;
+  int steps_total = 0;
+  int64_t largest_running_batch = 0;   // 0: none known
+  int64_t smallest_failing_batch = 0;  // 0: none known
+};
+
+// Why a probe failed: what a service method would return.
+struct ProbeError {
+  absl::StatusCode code = absl::StatusCode::kInternal;
+  std::string reason;  // ErrorInfo.reason; docs/errors.md
+  std::string message;
+  std::string field;  // path in CreateProbeRequest, or empty
+};
+
+struct Probe {
+  std::string id;
+  std::string request_id;
+  ProbeSpec spec;
+  ProbeState state = ProbeState::kQueued;
+  Time create_time;
+  std::optional<Time> start_time;
+  std::optional<Time> end_time;
+  std::vector<Trial> trials;
+  std::optional<Plan> plan;
+  std::optional<ProbeError> error;
+  int restart_count = 0;
+  std::optional<ProbeProgress> progress;
+  int queue_position = 0;
+  int64_t version = 0;
+};
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_SERVER_PROBE_PROBE_H_

@@ -1,0 +1,146 @@
+#include "server/store/spec_codec.h"
+
+#include <nlohmann/json.hpp>
+
+#include "server/store/json_record.h"
+
+namespace memplan {
+namespace {
+
+using nlohmann::json;
+
+constexpr EnumNames<DType, 10> kDTypes = {{
+    {DType::kFloat64, "float64"},
+    {DType::kFloat32, "float32"},
+    {DType::kFloat16, "float16"},
+    {DType::kBFloat16, "bfloat16"},
+    {DType::kInt64, "int64"},
+    {DType::kInt32, "int32"},
+    {DType::kInt16, "int16"},
+    {DType::kInt8, "int8"},
+    {DType::kUInt8, "uint8"},
+    {DType::kBool, "bool"},
+}};
+
+constexpr EnumNames<FillKind, 4> kFillKinds = {{
+    {FillKind::kNormal, "normal"},
+    {FillKind::kZeros, "zeros"},
+    {FillKind::kOnes, "ones"},
+    {FillKind::kUniform, "uniform"},
+}};
+
+constexpr EnumNames<gpu::Mode, 3> kModes = {{
+    {gpu::Mode::kInfer, "infer"},
+    {gpu::Mode::kInferGrad, "infer-grad"},
+    {gpu::Mode::kTrain, "train"},
+}};
+
+constexpr EnumNames<gpu::Optimizer, 5> kOptimizers = {{
+    {gpu::Optimizer::kNone, "none"},
+    {gpu::Optimizer::kSgd, "sgd"},
+    {gpu::Optimizer::kSgdMomentum, "sgd-momentum"},
+    {gpu::Optimizer::kAdam, "adam"},
+    {gpu::Optimizer::kAdamW, "adamw"},
+}};
+
+constexpr EnumNames<gpu::RunAs, 2> kRunAs = {{
+    {gpu::RunAs::kTorchScript, "torchscript"},
+    {gpu::RunAs::kEager, "eager"},
+}};
+
+json InputToJson(const InputSpec& input) {
+  json shape = json::array();
+  for (const Dimension& dimension : input.shape) {
+    shape.push_back({{"name", dimension.name}, {"size", dimension.size}});
+  }
+  return {{"dtype", NameIn(kDTypes, input.dtype)},
+          {"shape", std::move(shape)},
+          {"fill",
+           {{"kind", NameIn(kFillKinds, input.fill.kind)},
+            {"low", input.fill.low},
+            {"high", input.fill.high}}}};
+}
+
+InputSpec InputFromJson(const json& object) {
+  InputSpec input;
+  input.dtype = ValueIn(kDTypes, object.at("dtype"));
+  for (const json& dimension : object.at("shape")) {
+    input.shape.push_back({dimension.at("name").get<std::string>(),
+                           dimension.at("size").get<int64_t>()});
+  }
+  const json& fill = object.at("fill");
+  input.fill.kind = ValueIn(kFillKinds, fill.at("kind"));
+  input.fill.low = fill.at("low").get<double>();
+  input.fill.high = fill.at("high").get<double>();
+  return input;
+}
+
+json TaskToJson(const std::variant<ProfileTask, SearchOptions>& task) {
+  if (const auto* profile = std::get_if<ProfileTask>(&task)) {
+    return {{"profile", {{"batches", profile->batches}}}};
+  }
+  const auto& search = std::get<SearchOptions>(task);
+  return {{"search",
+           {{"first_batch", search.first_batch},
+            {"max_batch", search.max_batch},
+            {"repeat", search.repeat}}}};
+}
+
+std::variant<ProfileTask, SearchOptions> TaskFromJson(const json& object) {
+  if (object.contains("profile")) {
+    return ProfileTask{
+        object.at("profile").at("batches").get<std::vector<int64_t>>()};
+  }
+  const json& task = object.at("search");
+  SearchOptions search;
+  search.first_batch = task.at("first_batch").get<int64_t>();
+  search.max_batch = task.at("max_batch").get<int64_t>();
+  search.repeat = task.at("repeat").get<int>();
+  return search;
+}
+
+}  // namespace
+
+json SpecToJson(const ProbeSpec& spec) {
+  json object = {
+      {"model_sha256", spec.model_sha256},
+      {"device_id", spec.device_id},
+      {"dimensions", spec.dimensions},
+      {"mode", NameIn(kModes, spec.mode)},
+      {"optimizer", NameIn(kOptimizers, spec.optimizer)},
+      {"run_as", NameIn(kRunAs, spec.run_as)},
+      {"steps", spec.steps},
+      {"task", TaskToJson(spec.task)},
+      {"trial_timeout_ms", spec.trial_timeout.count()},
+      {"inputs", json::array()},
+  };
+  for (const InputSpec& input : spec.inputs) {
+    object["inputs"].push_back(InputToJson(input));
+  }
+  PutOptional(object, "cap_bytes", spec.limit.cap, BytesToJson);
+  PutOptional(object, "budget_bytes", spec.limit.budget, BytesToJson);
+  return object;
+}
+
+ProbeSpec SpecFromJson(const json& object) {
+  ProbeSpec spec;
+  spec.model_sha256 = object.at("model_sha256").get<std::string>();
+  spec.device_id = object.at("device_id").get<std::string>();
+  spec.dimensions =
+      object.at("dimensions").get<std::map<std::string, int64_t>>();
+  spec.mode = ValueIn(kModes, object.at("mode"));
+  spec.optimizer = ValueIn(kOptimizers, object.at("optimizer"));
+  spec.run_as = ValueIn(kRunAs, object.at("run_as"));
+  spec.steps = object.at("steps").get<int>();
+  spec.task = TaskFromJson(object.at("task"));
+  spec.trial_timeout =
+      std::chrono::milliseconds(object.at("trial_timeout_ms").get<int64_t>());
+  for (const json& input : object.at("inputs")) {
+    spec.inputs.push_back(InputFromJson(input));
+  }
+  spec.limit.cap = GetOptional(object, "cap_bytes", BytesFromJson);
+  spec.limit.budget = GetOptional(object, "budget_bytes", BytesFromJson);
+  return spec;
+}
+
+}  // namespace memplan
