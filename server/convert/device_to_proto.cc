@@ -1,0 +1,36 @@
+#include "server/convert/device_to_proto.h"
+
+#include "server/convert/times.h"
+
+namespace memplan {
+
+v1::Device ToProto(const Device& device,
+                   std::chrono::system_clock::time_point sample_time) {
+  v1::Device proto;
+  proto.set_id(device.id);
+  proto.set_kind(device.is_cpu ? v1::DEVICE_KIND_CPU : v1::DEVICE_KIND_CUDA);
+  proto.set_display_name(device.display_name);
+  if (device.total) proto.set_total_bytes(device.total->count());
+  if (device.driver_reserve) {
+    proto.set_driver_reserve_bytes(device.driver_reserve->count());
+  }
+  if (device.used) proto.set_used_bytes(device.used->count());
+  if (device.free) proto.set_free_bytes(device.free->count());
+  if (device.unattributed) {
+    proto.set_unattributed_bytes(device.unattributed->count());
+  }
+  for (const DeviceProcess& process : device.processes) {
+    v1::DeviceProcess* added = proto.add_processes();
+    added->set_pid(process.pid);
+    added->set_name(process.name);
+    if (process.used) added->set_used_bytes(process.used->count());
+  }
+  proto.set_pci_bus_id(device.pci_bus_id);
+  if (device.nvml_index) proto.set_nvml_index(*device.nvml_index);
+  proto.set_driver_version(device.driver_version);
+  *proto.mutable_sample_time() = ToTimestamp(sample_time);
+  proto.set_read_error(device.read_error);
+  return proto;
+}
+
+}  // namespace memplan

@@ -1,0 +1,17 @@
+// Devices as protos. What the driver does not say stays unset. Pure.
+#ifndef MEMPLAN_SERVER_CONVERT_DEVICE_TO_PROTO_H_
+#define MEMPLAN_SERVER_CONVERT_DEVICE_TO_PROTO_H_
+
+#include <chrono>
+
+#include "memplan/v1/device_service.pb.h"
+#include "planner/admission/device.h"
+
+namespace memplan {
+
+v1::Device ToProto(const Device& device,
+                   std::chrono::system_clock::time_point sample_time);
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_SERVER_CONVERT_DEVICE_TO_PROTO_H_

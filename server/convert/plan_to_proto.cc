@@ -1,0 +1,114 @@
+#include "server/convert/plan_to_proto.h"
+
+#include <cstddef>
+#include <optional>
+
+#include "server/convert/enums.h"
+#include "server/convert/times.h"
+
+namespace memplan {
+namespace {
+
+v1::Peaks ToProto(const Peaks& peaks) {
+  v1::Peaks proto;
+  proto.set_requested_bytes(peaks.requested.count());
+  proto.set_allocated_bytes(peaks.allocated.count());
+  proto.set_active_bytes(peaks.active.count());
+  if (peaks.reserved) proto.set_reserved_bytes(peaks.reserved->count());
+  return proto;
+}
+
+v1::StepResult ToProto(const StepResult& step, size_t index) {
+  v1::StepResult proto;
+  proto.set_index(static_cast<int32_t>(index));
+  *proto.mutable_peaks() = ToProto(step.peaks);
+  *proto.mutable_duration() = ToDuration(step.seconds);
+  proto.set_allocation_retries(step.allocation_retries);
+  proto.set_failed_requests(step.failed_requests);
+  return proto;
+}
+
+v1::Quantity ToProto(const Quantity& quantity) {
+  v1::Quantity proto;
+  proto.set_bytes(quantity.bytes.count());
+  proto.set_provenance(ToProto(quantity.provenance));
+  proto.set_trial_number(quantity.trial_number);
+  return proto;
+}
+
+void SetQuantities(const Plan& plan, v1::Plan& proto) {
+  if (plan.peak_requested) {
+    *proto.mutable_peak_requested() = ToProto(*plan.peak_requested);
+  }
+  if (plan.peak_allocated) {
+    *proto.mutable_peak_allocated() = ToProto(*plan.peak_allocated);
+  }
+  if (plan.peak_active) {
+    *proto.mutable_peak_active() = ToProto(*plan.peak_active);
+  }
+  if (plan.peak_reserved) {
+    *proto.mutable_peak_reserved() = ToProto(*plan.peak_reserved);
+  }
+  if (plan.context) *proto.mutable_context() = ToProto(*plan.context);
+  if (plan.fragmentation) {
+    *proto.mutable_fragmentation() = ToProto(*plan.fragmentation);
+  }
+  if (plan.fragmentation_ratio) {
+    proto.set_fragmentation_ratio(*plan.fragmentation_ratio);
+  }
+}
+
+}  // namespace
+
+v1::Trial ToProto(const Trial& trial, int number) {
+  v1::Trial proto;
+  proto.set_number(number);
+  proto.set_batch(trial.batch);
+  proto.set_purpose(ToProto(trial.purpose));
+  proto.set_outcome(ToProto(trial.outcome));
+  proto.set_message(trial.message);
+  *proto.mutable_peaks() = ToProto(TrialPeaks(trial));
+  for (size_t i = 0; i < trial.steps.size(); ++i) {
+    *proto.add_steps() = ToProto(trial.steps[i], i);
+  }
+  *proto.mutable_load_peaks() = ToProto(trial.load_peaks);
+  if (trial.context) proto.set_context_bytes(trial.context->count());
+  proto.set_context_source(trial.context_source);
+  if (trial.cap) proto.set_cap_bytes(trial.cap->count());
+  proto.set_allocation_retries(AllocationRetries(trial));
+  proto.set_failed_requests(FailedRequests(trial));
+  *proto.mutable_duration() = ToDuration(trial.seconds);
+  proto.set_trace_events(trial.trace_events);
+  proto.set_trace_overflowed(trial.trace_overflowed);
+  if (const std::optional<Bytes> fragmentation = Fragmentation(trial)) {
+    proto.set_fragmentation_bytes(fragmentation->count());
+  }
+  return proto;
+}
+
+v1::Plan ToProto(const Plan& plan) {
+  v1::Plan proto;
+  proto.set_verdict(ToProto(plan.answer.end));
+  proto.set_safe_batch(plan.answer.safe_batch);
+  proto.set_verified(plan.verified);
+  proto.set_verifying_trials(plan.answer.verifying_trials);
+  proto.set_limit(ToProto(plan.answer.limit));
+  proto.set_limit_message(plan.answer.message);
+  SetQuantities(plan, proto);
+  for (const Neighbour& neighbour : plan.neighbours) {
+    v1::Neighbour* added = proto.add_neighbours();
+    added->set_batch(neighbour.batch);
+    added->set_outcome(ToProto(neighbour.outcome));
+    added->set_trial_number(neighbour.trial_number);
+  }
+  proto.set_trial_count(plan.trial_count);
+  proto.set_out_of_memory_count(plan.out_of_memory_count);
+  *proto.mutable_duration() = ToDuration(plan.seconds);
+  for (const int64_t batch : plan.answer.unsafe_running_batches) {
+    proto.add_unsafe_running_batches(batch);
+  }
+  proto.set_peak_step(plan.peak_step);
+  return proto;
+}
+
+}  // namespace memplan

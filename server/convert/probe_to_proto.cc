@@ -1,0 +1,96 @@
+#include "server/convert/probe_to_proto.h"
+
+#include <cstddef>
+#include <variant>
+
+#include "server/base/reason.h"
+#include "server/convert/enums.h"
+#include "server/convert/plan_to_proto.h"
+#include "server/convert/rpc_status.h"
+#include "server/convert/times.h"
+
+namespace memplan {
+namespace {
+
+void SetTask(const ProfileTask& task, v1::ProbeSpec& proto) {
+  for (const int64_t batch : task.batches) {
+    proto.mutable_profile()->add_batches(batch);
+  }
+}
+
+void SetTask(const SearchOptions& task, v1::ProbeSpec& proto) {
+  proto.mutable_search()->set_first_batch(task.first_batch);
+  proto.mutable_search()->set_max_batch(task.max_batch);
+  proto.mutable_search()->set_repeat(task.repeat);
+}
+
+google::rpc::Status ToProto(const ProbeError& error) {
+  return ToRpcStatus(WithReason(absl::Status(error.code, error.message),
+                                error.reason, error.field));
+}
+
+v1::ProbeProgress ToProto(const ProbeProgress& progress) {
+  v1::ProbeProgress proto;
+  proto.set_trial_number(progress.trial_number);
+  proto.set_batch(progress.batch);
+  proto.set_purpose(ToProto(progress.purpose));
+  proto.set_phase(progress.phase);
+  proto.set_steps_done(progress.steps_done);
+  proto.set_steps_total(progress.steps_total);
+  proto.set_largest_running_batch(progress.largest_running_batch);
+  proto.set_smallest_failing_batch(progress.smallest_failing_batch);
+  return proto;
+}
+
+}  // namespace
+
+v1::ProbeSpec ToProto(const ProbeSpec& spec) {
+  v1::ProbeSpec proto;
+  proto.set_model_sha256(spec.model_sha256);
+  proto.set_device_id(spec.device_id);
+  for (const InputSpec& input : spec.inputs) {
+    proto.add_inputs(FormatInputSpec(input));
+  }
+  proto.mutable_dimensions()->insert(spec.dimensions.begin(),
+                                     spec.dimensions.end());
+  proto.set_mode(ToProto(spec.mode));
+  proto.set_optimizer(ToProto(spec.optimizer));
+  proto.set_run_as(ToProto(spec.run_as));
+  proto.set_steps(spec.steps);
+  if (spec.limit.cap) proto.set_cap_bytes(spec.limit.cap->count());
+  if (spec.limit.budget) proto.set_budget_bytes(spec.limit.budget->count());
+  std::visit([&proto](const auto& task) { SetTask(task, proto); }, spec.task);
+  *proto.mutable_trial_timeout() = ToDuration(spec.trial_timeout);
+  return proto;
+}
+
+v1::Probe ToProtoWithoutTrials(const Probe& probe) {
+  v1::Probe proto;
+  proto.set_id(probe.id);
+  *proto.mutable_spec() = ToProto(probe.spec);
+  proto.set_state(ToProto(probe.state));
+  *proto.mutable_create_time() = ToTimestamp(probe.create_time);
+  if (probe.start_time) {
+    *proto.mutable_start_time() = ToTimestamp(*probe.start_time);
+  }
+  if (probe.end_time) {
+    *proto.mutable_end_time() = ToTimestamp(*probe.end_time);
+  }
+  if (probe.plan) *proto.mutable_plan() = ToProto(*probe.plan);
+  if (probe.error) *proto.mutable_error() = ToProto(*probe.error);
+  proto.set_restart_count(probe.restart_count);
+  if (probe.progress) *proto.mutable_progress() = ToProto(*probe.progress);
+  proto.set_queue_position(probe.queue_position);
+  proto.set_version(probe.version);
+  return proto;
+}
+
+v1::Probe ToProto(const Probe& probe) {
+  v1::Probe proto = ToProtoWithoutTrials(probe);
+  for (size_t i = 0; i < probe.trials.size(); ++i) {
+    *proto.add_trials() = ToProto(probe.trials[i], static_cast<int>(i) + 1);
+  }
+  return proto;
+}
+
+}  // namespace memplan

@@ -1,0 +1,26 @@
+// The task of a probe, checked, with the defaults filled in. Pure.
+#ifndef MEMPLAN_SERVER_CONVERT_TASK_FROM_PROTO_H_
+#define MEMPLAN_SERVER_CONVERT_TASK_FROM_PROTO_H_
+
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "memplan/v1/probe_service.pb.h"
+#include "server/jobs/probe.h"
+
+namespace memplan {
+
+// The task of `proto`. Returns kInvalidArgument (INVALID_PROBE_SPEC) with the
+// field's path if none is set, a batch is not in 1 … 2^31, or a count is out of
+// its range.
+absl::StatusOr<std::variant<ProfileTask, SearchOptions>> TaskFromProto(
+    const v1::ProbeSpec& proto);
+
+// OK if each input has a shape at the largest batch of `spec`'s task; else
+// kInvalidArgument (INVALID_PROBE_SPEC).
+absl::Status CheckShapes(const ProbeSpec& spec);
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_SERVER_CONVERT_TASK_FROM_PROTO_H_
