@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -14,10 +14,6 @@
 
 namespace memplan {
 namespace {
-
-// Answers that may fall to the next smaller batch one by one; see
-// Search::UpperBound.
-constexpr int kFreeFalls = 8;
 
 const char* OutcomeWords(TrialOutcome outcome) {
   switch (outcome) {
@@ -43,6 +39,17 @@ std::string Describe(const Trial& trial) {
                       trial.message.empty() ? "" : ": ", trial.message);
 }
 
+SearchAnswer TooManyTrials() {
+  SearchAnswer answer;
+  answer.end = SearchEnd::kFailed;
+  answer.limit = SearchLimit::kOtherFailure;
+  answer.message = absl::StrCat(
+      "after ", kMaxSearchTrials,
+      " trials no batch ran and was safe each time; see to it that nothing "
+      "else uses the device, or choose a smaller largest batch");
+  return answer;
+}
+
 // One decision. Each step returns what it decides, or nothing to leave it to
 // the next.
 class Search {
@@ -58,7 +65,9 @@ class Search {
   SearchDecision Decide() const {
     if (auto decision = EndIfTheModelDoesNotLoad()) return *decision;
     if (auto decision = DecideFixedBatch()) return *decision;
-    const int64_t upper = UpperBound();
+    // The answer is below the smallest batch that failed.
+    const int64_t upper =
+        smallest_failing_ == 0 ? max_batch_ + 1 : smallest_failing_;
     const int64_t lower = table_.LargestRunningBelow(upper);
     if (auto decision = DecideBetween(lower, upper)) return *decision;
     if (auto decision = DecideNeighbours(lower)) return *decision;
@@ -136,7 +145,7 @@ class Search {
       only_batch = batch;
     }
     if (only_batch == 0) only_batch = BatchToTryAfterRefusal(*refused);
-    if (only_batch == 0) return Without(SearchEnd::kFailed, *refused);
+    if (only_batch == 0) return EndByRefusal(*refused);
     return ConfirmFixedBatch(only_batch, *refused);
   }
 
@@ -149,6 +158,16 @@ class Search {
     }
     return table_.StateOf(first_batch_) == BatchState::kUnknown ? first_batch_
                                                                 : 0;
+  }
+
+  SearchAnswer EndByRefusal(const Trial& refused) const {
+    SearchAnswer answer = Without(SearchEnd::kFailed, refused);
+    if (refused.traced_batch.value_or(0) > max_batch_) {
+      absl::StrAppend(&answer.message, "; it was traced at batch ",
+                      *refused.traced_batch, ", above the largest allowed, ",
+                      max_batch_);
+    }
+    return answer;
   }
 
   MaybeDecision ConfirmFixedBatch(int64_t batch, const Trial& refused) const {
@@ -168,34 +187,6 @@ class Search {
     answer.limit = SearchLimit::kOtherFailure;
     answer.message = Describe(refused);
     return answer;
-  }
-
-  // The batch below which the answer lies: the smallest that failed, or one
-  // above the largest allowed. Once answers have fallen kFreeFalls times (they
-  // failed when run again, or a batch just below them did), each further fall
-  // doubles the distance kept, so that a device whose memory changes all the
-  // time cannot lead the search down batch by batch.
-  int64_t UpperBound() const {
-    if (smallest_failing_ == 0) return max_batch_ + 1;
-    const int excess = std::min(Falls() - kFreeFalls, 40);
-    if (excess <= 0) return smallest_failing_;
-    const int64_t lowered = smallest_failing_ - (int64_t{1} << excess);
-    return std::max(lowered, std::min<int64_t>(smallest_failing_, 2));
-  }
-
-  int Falls() const {
-    int falls = 0;
-    for (const auto& [batch, record] : table_.records()) {
-      if (record.state != BatchState::kFailed) continue;
-      const bool below_a_running_one = HasRun(batch + 1) || HasRun(batch + 2);
-      if (record.runs > 0 || below_a_running_one) ++falls;
-    }
-    return falls;
-  }
-
-  bool HasRun(int64_t batch) const {
-    const BatchRecord* record = table_.Find(batch);
-    return record != nullptr && record->runs > 0;
   }
 
   // `lower` runs (0: nothing does), the answer is below `upper`.
@@ -252,17 +243,11 @@ class Search {
     }
     answer.unsafe_running_batches = RunningAbove(smallest_failing_);
     const Trial& failure = DecidingTrial(smallest_failing_);
-    const bool is_next = smallest_failing_ == batch + 1;
-    if (is_next && failure.outcome == TrialOutcome::kOutOfMemory) {
+    if (failure.outcome == TrialOutcome::kOutOfMemory) {
       answer.limit = SearchLimit::kMemory;
-      return answer;
-    }
-    answer.limit = SearchLimit::kOtherFailure;
-    answer.message = Describe(failure);
-    if (!is_next) {
-      absl::StrAppend(&answer.message, "; ", Falls(),
-                      " batches failed beside or after runs of their own, so "
-                      "the answer keeps a distance");
+    } else {
+      answer.limit = SearchLimit::kOtherFailure;
+      answer.message = Describe(failure);
     }
     return answer;
   }
@@ -279,7 +264,10 @@ class Search {
 
 SearchDecision DecideNext(const SearchOptions& options,
                           std::span<const Trial> trials) {
-  return Search(options, trials).Decide();
+  SearchDecision decision = Search(options, trials).Decide();
+  const bool ended = std::holds_alternative<SearchAnswer>(decision);
+  if (!ended && trials.size() >= kMaxSearchTrials) return TooManyTrials();
+  return decision;
 }
 
 }  // namespace memplan

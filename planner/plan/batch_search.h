@@ -11,6 +11,7 @@
 #ifndef MEMPLAN_PLANNER_PLAN_BATCH_SEARCH_H_
 #define MEMPLAN_PLANNER_PLAN_BATCH_SEARCH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -39,7 +40,8 @@ enum class SearchEnd {
   kFound,       // `safe_batch` is the answer
   kDoesNotFit,  // one sample does not fit, or the model does not load
   kFixedBatch,  // the model runs at `safe_batch` alone
-  kFailed,      // no batch ran, for another reason than memory
+  kFailed,      // no batch ran, for another reason than memory, or never twice
+                // alike
 };
 
 // Why the search went no higher. The same words as proto SearchLimit.
@@ -58,11 +60,21 @@ struct SearchAnswer {
 
 using SearchDecision = std::variant<RunBatch, SearchAnswer>;
 
+// The most trials of one search. A device that behaves alike each time needs at
+// most 32 doublings, 31 halvings, 4 neighbours and the verifying runs, each
+// once more if its worker died; only holes and changing memory lead further.
+inline constexpr size_t kMaxSearchTrials = 200;
+
 // What to do after `trials` (in the order they were run; kCalibrate trials
 // count like any other). A batch counts as failed once any trial of it failed;
-// a worker that died is given one more try first. Ends after finitely many
-// trials for any outcomes: each decision runs a batch not yet known, or repeats
-// one a bounded number of times.
+// a worker that died is given one more try first. An answer N ran, N−1 and N−2
+// ran (as far as they exist), no batch up to N is known to fail, and N+1 is
+// known to fail unless it is above `max_batch`.
+//
+// The first batch that runs out of memory is followed by batch 1, so that
+// "nothing fits" takes two trials. A model that refuses a shape after exactly
+// one batch ran, or that was traced at another batch which then runs, has that
+// batch baked in. Ends with kFailed after kMaxSearchTrials at the latest.
 SearchDecision DecideNext(const SearchOptions& options,
                           std::span<const Trial> trials);
 
