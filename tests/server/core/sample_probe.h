@@ -1,0 +1,99 @@
+// A probe with every field filled in, for what keeps probes.
+#ifndef MEMPLAN_TESTS_SERVER_CORE_SAMPLE_PROBE_H_
+#define MEMPLAN_TESTS_SERVER_CORE_SAMPLE_PROBE_H_
+
+#include <chrono>
+#include <string>
+
+#include "server/probe/probe.h"
+
+namespace memplan::testing {
+
+inline Trial SampleTrial() {
+  Trial trial;
+  trial.batch = 96;
+  trial.purpose = TrialPurpose::kVerify;
+  trial.outcome = TrialOutcome::kOutOfMemory;
+  trial.message = "out of memory: „ein Wort“\n";
+  trial.load_peaks = {Bytes(1), Bytes(512), Bytes(1024), MiB(2)};
+  StepResult step;
+  step.peaks = {Bytes(3), Bytes(1024), Bytes(2048), MiB(4)};
+  step.seconds = 0.1;
+  step.allocation_retries = 2;
+  step.failed_requests = 3;
+  trial.steps = {step, {}};
+  trial.load_allocation_retries = 4;
+  trial.load_failed_requests = 5;
+  trial.failed_while_loading = true;
+  trial.traced_batch = 6;
+  trial.context = MiB(700);
+  trial.context_source = "nvml_process";
+  trial.cap = GiB(16);
+  trial.seconds = 1.0 / 3.0;
+  trial.trace_events = int64_t{1} << 40;
+  trial.trace_overflowed = true;
+  return trial;
+}
+
+inline Plan SamplePlan() {
+  Plan plan;
+  plan.answer = {SearchEnd::kFound, 95,       2, SearchLimit::kOtherFailure,
+                 "what failed",     {98, 100}};
+  plan.verified = true;
+  plan.peak_requested = {Bytes(1), Provenance::kVerified, 2};
+  plan.peak_allocated = {Bytes(3), Provenance::kMeasured, 4};
+  plan.peak_active = {Bytes(5), Provenance::kEstimate, 0};
+  plan.peak_reserved = {Bytes(7), Provenance::kVerified, 8};
+  plan.context = {Bytes(9), Provenance::kVerified, 10};
+  plan.fragmentation = {Bytes(11), Provenance::kVerified, 12};
+  plan.fragmentation_ratio = 0.1;
+  plan.peak_step = 3;
+  plan.neighbours = {{94, TrialOutcome::kFits, 5},
+                     {96, TrialOutcome::kTimedOut, 6}};
+  plan.trial_count = 13;
+  plan.out_of_memory_count = 4;
+  plan.seconds = 12.7;
+  return plan;
+}
+
+inline ProbeSpec SampleSpec() {
+  ProbeSpec spec;
+  spec.model_sha256 = std::string(64, 'a');
+  spec.device_id = "GPU-1";
+  spec.inputs = {
+      {DType::kFloat32, {{"B", 1}, {"", 3}}, {FillKind::kNormal, 0, 0}},
+      {DType::kInt64, {{"B", 2}, {"T", 1}}, {FillKind::kUniform, -0.1, 1e300}},
+  };
+  spec.dimensions = {{"T", 256}};
+  spec.mode = gpu::Mode::kTrain;
+  spec.optimizer = gpu::Optimizer::kAdamW;
+  spec.run_as = gpu::RunAs::kEager;
+  spec.steps = 7;
+  spec.limit = {.cap = std::nullopt, .budget = GiB(20)};
+  spec.task = SearchOptions{16, 4096, 3};
+  spec.trial_timeout = std::chrono::milliseconds(1234567);
+  return spec;
+}
+
+inline Probe SampleProbe(const std::string& id) {
+  const Time time{std::chrono::nanoseconds(1'795'000'000'123'456'789)};
+  Probe probe;
+  probe.id = id;
+  probe.request_id = "request " + id;
+  probe.spec = SampleSpec();
+  probe.state = ProbeState::kSucceeded;
+  probe.create_time = time;
+  probe.start_time = time + std::chrono::nanoseconds(1);
+  probe.end_time = time + std::chrono::hours(1);
+  probe.trials = {SampleTrial(), Trial{}};
+  probe.plan = SamplePlan();
+  probe.error = ProbeError{absl::StatusCode::kFailedPrecondition,
+                           "WORKER_UNUSABLE", "it is gone", "spec.mode"};
+  probe.restart_count = 2;
+  probe.version = int64_t{1} << 50;
+  return probe;
+}
+
+}  // namespace memplan::testing
+
+#endif  // MEMPLAN_TESTS_SERVER_CORE_SAMPLE_PROBE_H_
