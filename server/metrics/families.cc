@@ -1,0 +1,220 @@
+#include "server/metrics/families.h"
+
+#include <prometheus/client_metric.h>
+#include <prometheus/metric_type.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "server/metrics/model_peaks.h"
+
+namespace memplan {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+// In TrialOutcome's order.
+constexpr std::array<std::string_view, 6> kOutcomeWords = {
+    "fits",         "out_of_memory", "shape_refused",
+    "model_failed", "timed_out",     "worker_died"};
+
+MetricFamily Family(std::string name, std::string help, MetricType type) {
+  return {std::move(name), std::move(help), type, {}};
+}
+
+void Add(MetricFamily& family, Labels labels, double value) {
+  ClientMetric metric;
+  metric.label = std::move(labels);
+  if (family.type == MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
+  }
+  family.metric.push_back(std::move(metric));
+}
+
+void AddCount(MetricFamily& family, Labels labels, int64_t value) {
+  Add(family, std::move(labels), static_cast<double>(value));
+}
+
+void AddBytes(MetricFamily& family, Labels labels, std::optional<Bytes> bytes) {
+  if (bytes.has_value()) AddCount(family, std::move(labels), bytes->count());
+}
+
+MetricFamily Single(std::string name, std::string help, MetricType type,
+                    double value, Labels labels = {}) {
+  MetricFamily family = Family(std::move(name), std::move(help), type);
+  Add(family, std::move(labels), value);
+  return family;
+}
+
+double Seconds(Time::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+// One family of a device's bytes.
+struct DeviceBytes {
+  const char* name;
+  const char* help;
+  std::optional<Bytes> Device::*bytes;
+};
+
+constexpr DeviceBytes kDeviceBytes[] = {
+    {"memplan_device_memory_total_bytes", "All memory of the device.",
+     &Device::total},
+    {"memplan_device_memory_driver_reserve_bytes",
+     "Memory that the driver keeps for itself.", &Device::driver_reserve},
+    {"memplan_device_memory_used_bytes",
+     "Memory held by all processes on the device.", &Device::used},
+    {"memplan_device_memory_free_bytes", "Memory left on the device.",
+     &Device::free},
+    {"memplan_device_memory_unattributed_bytes",
+     "Used memory less that of every known process.", &Device::unattributed},
+};
+
+void AppendDevices(const DeviceSnapshot& snapshot, Time now,
+                   std::vector<MetricFamily>& page) {
+  for (const DeviceBytes& bytes : kDeviceBytes) {
+    MetricFamily family = Family(bytes.name, bytes.help, MetricType::Gauge);
+    for (const Device& device : snapshot.devices) {
+      AddBytes(family, {{"device", device.id}}, device.*bytes.bytes);
+    }
+    page.push_back(std::move(family));
+  }
+  MetricFamily info =
+      Family("memplan_device_info", "What the device is; always 1.",
+             MetricType::Gauge);
+  MetricFamily up = Family("memplan_device_up",
+                           "1 if the last reading of the device succeeded, "
+                           "else 0.",
+                           MetricType::Gauge);
+  for (const Device& device : snapshot.devices) {
+    Add(info,
+        {{"device", device.id},
+         {"kind", device.is_cpu ? "cpu" : "cuda"},
+         {"name", device.display_name},
+         {"pci_bus_id", device.pci_bus_id},
+         {"driver_version", device.driver_version}},
+        1);
+    Add(up, {{"device", device.id}}, device.read_error.empty() ? 1 : 0);
+  }
+  page.push_back(std::move(info));
+  page.push_back(std::move(up));
+  page.push_back(Single("memplan_device_snapshot_age_seconds",
+                        "Time since the devices were last read.",
+                        MetricType::Gauge, Seconds(now - snapshot.time)));
+}
+
+void AppendModels(const TrackedModels& tracked,
+                  std::vector<MetricFamily>& page) {
+  MetricFamily allocated = Family(
+      "memplan_model_peak_allocated_bytes",
+      "Peak allocated memory of the model's latest probe, at its safe batch.",
+      MetricType::Gauge);
+  MetricFamily reserved = Family(
+      "memplan_model_peak_reserved_bytes",
+      "Peak reserved memory of the model's latest probe, at its safe batch.",
+      MetricType::Gauge);
+  MetricFamily ratio =
+      Family("memplan_model_fragmentation_ratio",
+             "Fragmentation over peak reserved memory, 0 to 1, as in the plan.",
+             MetricType::Gauge);
+  MetricFamily batch =
+      Family("memplan_model_batch_samples",
+             "The batch that the model's peaks belong to.", MetricType::Gauge);
+  for (const ModelPeaks& model : tracked.models) {
+    const Labels labels = {{"model", model.model}};
+    AddBytes(allocated, labels, model.allocated);
+    AddBytes(reserved, labels, model.reserved);
+    if (model.fragmentation_ratio.has_value()) {
+      Add(ratio, labels, *model.fragmentation_ratio);
+    }
+    AddCount(batch, labels, model.batch);
+  }
+  for (MetricFamily* family : {&allocated, &reserved, &ratio, &batch}) {
+    page.push_back(std::move(*family));
+  }
+  page.push_back(Single(
+      "memplan_models_untracked",
+      "Models with peaks but without series, because too many have them.",
+      MetricType::Gauge, static_cast<double>(tracked.untracked)));
+}
+
+void AppendProbes(const MetricsInput& input, std::vector<MetricFamily>& page) {
+  std::map<ProbeState, int64_t> by_state;
+  for (const auto& probe : input.probes) ++by_state[probe->state];
+  MetricFamily probes =
+      Family("memplan_probes", "Probes kept, by state.", MetricType::Gauge);
+  constexpr std::pair<ProbeState, const char*> kStates[] = {
+      {ProbeState::kQueued, "queued"},
+      {ProbeState::kRunning, "running"},
+      {ProbeState::kSucceeded, "succeeded"},
+      {ProbeState::kFailed, "failed"},
+      {ProbeState::kCancelled, "cancelled"}};
+  for (const auto& [state, word] : kStates) {
+    AddCount(probes, {{"state", word}}, by_state[state]);
+  }
+  page.push_back(std::move(probes));
+
+  MetricFamily trials =
+      Family("memplan_trials_total", "Trials ended since start, by outcome.",
+             MetricType::Counter);
+  for (size_t i = 0; i < kOutcomeWords.size(); ++i) {
+    const auto& counts = input.jobs.trials_by_outcome;
+    AddCount(trials, {{"outcome", std::string(kOutcomeWords[i])}},
+             i < counts.size() ? counts[i] : 0);
+  }
+  page.push_back(std::move(trials));
+}
+
+void AppendWorkers(const WorkerCounts& workers,
+                   std::vector<MetricFamily>& page) {
+  page.push_back(Single("memplan_worker_starts_total",
+                        "Worker processes started.", MetricType::Counter,
+                        static_cast<double>(workers.started)));
+  MetricFamily deaths = Family(
+      "memplan_worker_deaths_total",
+      "Worker processes that ended without exiting after a report, by cause.",
+      MetricType::Counter);
+  const std::pair<const char*, int64_t> causes[] = {
+      {"died", workers.died},
+      {"killed_by_signal", workers.killed_by_signal},
+      {"timed_out", workers.timed_out},
+      {"protocol_error", workers.protocol_error},
+      {"cancelled", workers.cancelled},
+      {"lingered", workers.lingered},
+      {"start_failed", workers.start_failed}};
+  for (const auto& [cause, count] : causes) {
+    AddCount(deaths, {{"cause", cause}}, count);
+  }
+  page.push_back(std::move(deaths));
+}
+
+}  // namespace
+
+std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
+  std::vector<MetricFamily> page;
+  page.push_back(Single("memplan_build_info", "The daemon's version; always 1.",
+                        MetricType::Gauge, 1, {{"version", input.version}}));
+  page.push_back(Single("memplan_start_time_seconds",
+                        "When the daemon started, in seconds since 1970.",
+                        MetricType::Gauge,
+                        Seconds(input.start_time.time_since_epoch())));
+  if (input.devices != nullptr) {
+    AppendDevices(*input.devices, input.now, page);
+  }
+  AppendModels(LatestModelPeaks(input.probes, kMostModels), page);
+  AppendProbes(input, page);
+  AppendWorkers(input.workers, page);
+  return page;
+}
+
+}  // namespace memplan

@@ -1,0 +1,41 @@
+// Every metric family of the daemon, built afresh from values at each scrape, so
+// that no series outlives what it tells of. docs/metrics.md is checked against
+// the page that comes of it. Pure.
+#ifndef MEMPLAN_SERVER_METRICS_FAMILIES_H_
+#define MEMPLAN_SERVER_METRICS_FAMILIES_H_
+
+#include <prometheus/metric_family.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/devices/device_monitor.h"
+#include "server/jobs/probe_jobs.h"
+#include "server/probe/probe.h"
+#include "server/workers/process_trial_runner.h"
+
+namespace memplan {
+
+// Models with series of their own; the others are counted.
+inline constexpr size_t kMostModels = 50;
+
+// What a page is made of.
+struct MetricsInput {
+  Time now;
+  Time start_time;                                   // of the daemon
+  std::string version;                               // of the daemon
+  std::shared_ptr<const DeviceSnapshot> devices;     // null before the first
+  std::vector<std::shared_ptr<const Probe>> probes;  // newest first
+  JobCounts jobs;
+  WorkerCounts workers;
+};
+
+// Numbers that are not known have no series, as a device's total that its driver
+// does not give.
+std::vector<prometheus::MetricFamily> BuildFamilies(const MetricsInput& input);
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_SERVER_METRICS_FAMILIES_H_
