@@ -1,0 +1,231 @@
+// memplan-scripted-worker: speaks the worker's protocol as memplan-worker does,
+// without torch, and behaves or misbehaves as the model file it is told to run
+// says (script.h). What it does before it knows the model is told by the name it
+// is started under: `says-no-hello`, `speaks-another-version`, `dies-at-once`.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "cuda/worker/messages/messages.h"
+#include "planner/base/bytes.h"
+#include "planner/plan/trial.h"
+#include "tests/support/scripted_worker/channel.h"
+#include "tests/support/scripted_worker/script.h"
+#include "tests/support/scripted_worker/trace_file.h"
+
+namespace memplan::testing {
+namespace {
+
+constexpr int kExitAsScripted = 7;
+constexpr int64_t kDeviceBytes = int64_t{80} << 30;  // of the pretended GPU
+
+int64_t RoundedUp(int64_t bytes, int64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+// The peaks of a span that asks for `bytes`, rounded as the allocator does.
+Peaks PeaksOf(int64_t bytes, gpu::DeviceKind device) {
+  Peaks peaks;
+  peaks.requested = Bytes(bytes);
+  peaks.allocated = Bytes(RoundedUp(bytes, 512));
+  peaks.active = peaks.allocated;
+  if (device == gpu::DeviceKind::kCuda) {
+    peaks.reserved = Bytes(RoundedUp(bytes, 2 << 20));
+  }
+  return peaks;
+}
+
+[[noreturn]] void Hang() {
+  while (true) pause();
+}
+
+// One worker's life after its request.
+class ScriptedTrial {
+ public:
+  ScriptedTrial(Script script, gpu::TrialRequest request)
+      : script_(std::move(script)),
+        request_(std::move(request)),
+        situation_(SituationFor(script_, request_.batch)) {}
+
+  void Run() {
+    // `hangs on` outlives even the daemon, until it is killed.
+    if (situation_ != "hangs on") EndWithTheDaemon();
+    LogStart(script_, request_.batch);
+    gpu::Report report = MakeReport();
+    Send(gpu::Progress{.phase = "load", .steps_done = 0});
+    Load(report);
+    if (report.end == gpu::EndKind::kRan) RunSteps(report);
+    MisbehaveBeforeReport();
+    WriteTraceAsScripted();
+    Send(report);
+    if (situation_ == "lingers") Hang();
+  }
+
+ private:
+  bool ExceedsCap(int64_t bytes) const {
+    return request_.cap.has_value() && Bytes(bytes) > *request_.cap;
+  }
+
+  int64_t StepBytes() const {
+    return script_.base_bytes + script_.bytes_per_sample * request_.batch;
+  }
+
+  bool RunsOutOfMemory() const {
+    return request_.batch > script_.limit_batch ||
+           script_.oom_batches.count(request_.batch) > 0 ||
+           ExceedsCap(StepBytes());
+  }
+
+  gpu::Report MakeReport() const {
+    gpu::Report report;
+    report.load_peaks = PeaksOf(script_.base_bytes, request_.device);
+    report.traced_batch = script_.traced_batch;
+    report.cap = request_.cap;
+    return report;
+  }
+
+  void Fail(gpu::Report& report, gpu::EndKind end, const char* message) const {
+    report.end = end;
+    report.message = message;
+  }
+
+  void Load(gpu::Report& report) const {
+    if (situation_ == "refuses inputs") {
+      Fail(report, gpu::EndKind::kBadRequest,
+           "forward() expected at most 2 argument(s) but received 3");
+      report.field = "inputs";
+      report.failed_while_loading = true;
+    } else if (ExceedsCap(script_.base_bytes)) {
+      Fail(report, gpu::EndKind::kOutOfMemory, "out of memory while loading");
+      report.failed_while_loading = true;
+      report.load_failed_requests = 1;
+    }
+  }
+
+  void RunSteps(gpu::Report& report) const {
+    Send(gpu::Progress{.phase = "step", .steps_done = 0});
+    MisbehaveInStep();
+    if (situation_ == "model fails") {
+      Fail(report, gpu::EndKind::kModelFailed,
+           "expected scalar type Long but found Float");
+    } else if (situation_ == "shape refused") {
+      Fail(report, gpu::EndKind::kShapeRefused,
+           "shape '[2, 512]' is invalid for input of size 4096");
+    } else if (RunsOutOfMemory()) {
+      Fail(report, gpu::EndKind::kOutOfMemory, "out of memory in step 1");
+      report.steps.push_back(OneStep());
+      report.steps.back().failed_requests = 1;
+    }
+    if (report.end != gpu::EndKind::kRan) return;
+    for (int i = 0; i < request_.steps; ++i) {
+      std::this_thread::sleep_for(
+          std::chrono::duration<double>(script_.step_seconds));
+      report.steps.push_back(OneStep());
+      Send(gpu::Progress{.phase = "step", .steps_done = i + 1});
+    }
+    Settle();
+  }
+
+  StepResult OneStep() const {
+    StepResult step;
+    step.peaks = PeaksOf(StepBytes(), request_.device);
+    step.seconds = script_.step_seconds;
+    return step;
+  }
+
+  void Settle() const {
+    gpu::Settled settled;
+    const Peaks peaks = PeaksOf(StepBytes(), request_.device);
+    settled.reserved = peaks.reserved.value_or(peaks.allocated);
+    if (request_.device == gpu::DeviceKind::kCuda) {
+      settled.device_total = Bytes(kDeviceBytes);
+      settled.device_free = Bytes(kDeviceBytes) - settled.reserved;
+    }
+    Send(settled);
+    WaitForProceed();
+  }
+
+  void MisbehaveInStep() const {
+    constexpr std::string_view kDies = "dies by signal ";
+    if (situation_.starts_with(kDies)) {
+      kill(getpid(), std::stoi(situation_.substr(kDies.size())));
+      Hang();
+    }
+    if (situation_ == "hangs" || situation_ == "hangs on") Hang();
+    if (situation_ == "exits") _exit(kExitAsScripted);
+    if (situation_ == "waits at the gate") WaitAtTheGate();
+  }
+
+  // Opening a fifo waits until somebody opens its other end.
+  void WaitAtTheGate() const {
+    const int gate = open(script_.gate.c_str(), O_RDONLY | O_CLOEXEC);
+    if (gate < 0) {
+      std::perror(script_.gate.c_str());
+      std::abort();
+    }
+    close(gate);
+  }
+
+  void MisbehaveBeforeReport() const {
+    if (situation_ == "half a frame") {
+      SendHalfAFrame();
+      _exit(0);
+    }
+    if (situation_ == "frame too long") {
+      SendFrameTooLong();
+      Hang();
+    }
+    if (situation_ == "nonsense") {
+      SendText("{\"type\":\"report\",\"end\":42}");
+      Hang();
+    }
+    if (situation_ == "hello again") {
+      SendHello();
+      Hang();
+    }
+  }
+
+  void WriteTraceAsScripted() const {
+    if (situation_ == "wild trace header") {
+      WriteWildTraceHeader(gpu::kTraceDescriptor);
+    } else if (situation_ == "overflows trace") {
+      WriteOverflowingTrace(gpu::kTraceDescriptor);
+    } else if (situation_ == "resizes trace") {
+      // Allowed only if the daemon forgot the seals: then die, to be noticed.
+      if (ResizeTrace(gpu::kTraceDescriptor) > 0) std::abort();
+      WriteTrace(gpu::kTraceDescriptor, 512);
+    } else {
+      WriteTrace(gpu::kTraceDescriptor, static_cast<uint64_t>(StepBytes()));
+    }
+  }
+
+  const Script script_;
+  const gpu::TrialRequest request_;
+  const std::string situation_;
+};
+
+void Serve(std::string_view name) {
+  if (name == "dies-at-once") _exit(kExitAsScripted);
+  if (name == "says-no-hello") Hang();
+  SendHello(gpu::kProtocolVersion + (name == "speaks-another-version" ? 1 : 0));
+  gpu::TrialRequest request = ReceiveRequest();
+  Script script = ReadScript(request.model_path);
+  ScriptedTrial(std::move(script), std::move(request)).Run();
+}
+
+}  // namespace
+}  // namespace memplan::testing
+
+int main(int, char** argv) {
+  const std::string_view program = argv[0];
+  memplan::testing::Serve(program.substr(program.rfind('/') + 1));
+  _exit(0);  // past the thread that watches the daemon
+}

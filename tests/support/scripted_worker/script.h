@@ -1,0 +1,55 @@
+// What a scripted worker is told to do, read from the model file it is told to
+// run. A JSON object; every member may be missing:
+//
+//   base_bytes        what the model takes when loaded (1 MiB)
+//   bytes_per_sample  what each sample takes besides (1 MiB)
+//   limit_batch       larger batches run out of memory whatever the cap
+//   oom_batches       and so do these
+//   traced_batch      the batch that the archive says it was traced at
+//   step_seconds      how long each step takes (0)
+//   on_batch          {"16": situation, "*": situation for all others}
+//   once              path of a marker file: the situation is met only by the
+//                     worker that makes it, the others behave
+//   gate              path of a fifo, for the situation `waits at the gate`
+//   log               path of a file that gets a line `pid batch` a start
+//
+// Without a situation, a worker runs and reports, or runs out of memory if the
+// batch is above the limit, listed, or takes more than the request's cap.
+#ifndef MEMPLAN_TESTS_SUPPORT_SCRIPTED_WORKER_SCRIPT_H_
+#define MEMPLAN_TESTS_SUPPORT_SCRIPTED_WORKER_SCRIPT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace memplan::testing {
+
+struct Script {
+  int64_t base_bytes = 1 << 20;
+  int64_t bytes_per_sample = 1 << 20;
+  int64_t limit_batch = INT64_MAX;
+  std::set<int64_t> oom_batches;
+  std::optional<int64_t> traced_batch;
+  double step_seconds = 0;
+  std::map<std::string, std::string> on_batch;
+  std::string once;
+  std::string gate;
+  std::string log;
+};
+
+// The script in the file at `path`; the default one if it has none. Ends the
+// process with a message if the file cannot be read or the script has an
+// unknown or ill-typed member: a broken test must not look like a behaviour.
+Script ReadScript(const std::string& path);
+
+// The situation for `batch`, or empty. Makes the marker of `once`.
+std::string SituationFor(const Script& script, int64_t batch);
+
+// Appends the line `pid batch` to the script's log, if it has one.
+void LogStart(const Script& script, int64_t batch);
+
+}  // namespace memplan::testing
+
+#endif  // MEMPLAN_TESTS_SUPPORT_SCRIPTED_WORKER_SCRIPT_H_
