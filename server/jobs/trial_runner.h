@@ -3,6 +3,7 @@
 #ifndef MEMPLAN_SERVER_JOBS_TRIAL_RUNNER_H_
 #define MEMPLAN_SERVER_JOBS_TRIAL_RUNNER_H_
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -32,12 +33,14 @@ class CancelSignal {
   CancelSignal& operator=(const CancelSignal&) = delete;
 
   void Cancel();
-  bool cancelled() const;
-  // Readable once Cancel was called.
+  bool cancelled() const { return cancelled_; }
+  // Readable once Cancel was called; −1 if the process had no descriptor left,
+  // so that a trial runs to its end before the signal is seen.
   int descriptor() const { return descriptor_; }
 
  private:
-  int descriptor_;  // an eventfd
+  const int descriptor_;  // an eventfd
+  std::atomic<bool> cancelled_ = false;
 };
 
 struct TrialOrder {
@@ -61,8 +64,9 @@ class TrialRunner {
   // Runs one trial in a fresh process; blocks until it has ended and its
   // process is gone. `on_progress` is called on this thread. A worker that
   // dies, hangs or speaks nonsense is an outcome, not an error. Errors:
-  // kCancelled, kFailedPrecondition (the worker is missing or not executable;
-  // the message has the path and the next step), kResourceExhausted (no memory
+  // kCancelled; kFailedPrecondition (WORKER_UNUSABLE: the worker is missing, not
+  // executable, lacks its libraries or speaks another protocol; the message has
+  // the path and the next step); kResourceExhausted (HOST_EXHAUSTED: no memory
   // or descriptors for a process). Thread-safe.
   virtual absl::StatusOr<TrialResult> Run(
       const TrialOrder& order, CancelSignal& cancel,
