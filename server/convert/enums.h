@@ -8,7 +8,7 @@
 #include "memplan/v1/plan.pb.h"
 #include "memplan/v1/probe_service.pb.h"
 #include "planner/plan/plan.h"
-#include "server/jobs/probe.h"
+#include "server/probe/probe.h"
 
 namespace memplan {
 

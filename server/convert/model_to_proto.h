@@ -1,4 +1,4 @@
-// Stored models as protos, and the checks on what clients send about them. Pure.
+// Stored models as protos, and the check of their names. Pure.
 #ifndef MEMPLAN_SERVER_CONVERT_MODEL_TO_PROTO_H_
 #define MEMPLAN_SERVER_CONVERT_MODEL_TO_PROTO_H_
 
@@ -17,14 +17,6 @@ v1::Model ToProto(const Model& model);
 // `reason` and `field`.
 absl::Status CheckSha256(std::string_view sha256, std::string_view reason,
                          std::string_view field);
-
-// OK if an upload may begin with this header; else kInvalidArgument
-// (INVALID_UPLOAD) with the field's path.
-absl::Status CheckHeader(const v1::UploadHeader& header);
-
-// OK if the chunk may be handed to the store, which knows where it belongs; else
-// kInvalidArgument (INVALID_UPLOAD) with the field's path.
-absl::Status CheckChunk(const v1::UploadChunk& chunk);
 
 }  // namespace memplan
 

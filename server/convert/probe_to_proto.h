@@ -3,7 +3,7 @@
 #define MEMPLAN_SERVER_CONVERT_PROBE_TO_PROTO_H_
 
 #include "memplan/v1/probe_service.pb.h"
-#include "server/jobs/probe.h"
+#include "server/probe/probe.h"
 
 namespace memplan {
 

@@ -18,9 +18,10 @@ struct RetryDelay {
   std::string_view reason;
   int64_t seconds;
 };
-constexpr std::array<RetryDelay, 4> kRetryDelays = {{
+constexpr std::array<RetryDelay, 5> kRetryDelays = {{
     {"DEVICES_NOT_READ", 1},
     {"TOO_MANY_UPLOADS", 1},
+    {"SERVER_BUSY", 1},
     {"QUEUE_FULL", 10},
     {"SHUTTING_DOWN", 5},
 }};

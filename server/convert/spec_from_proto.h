@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "memplan/v1/probe_service.pb.h"
 #include "server/devices/device_monitor.h"
-#include "server/jobs/probe.h"
+#include "server/probe/probe.h"
 
 namespace memplan {
 

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "memplan/v1/probe_service.pb.h"
-#include "server/jobs/probe.h"
+#include "server/probe/probe.h"
 
 namespace memplan {
 

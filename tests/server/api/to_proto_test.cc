@@ -14,15 +14,9 @@
 #include "server/convert/plan_to_proto.h"
 #include "server/convert/probe_to_proto.h"
 #include "server/convert/times.h"
-#include "tests/server/api/reason_matchers.h"
 
 namespace memplan {
 namespace {
-
-using memplan::testing::FailsWith;
-using memplan::testing::IsOk;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 // Matches a message equal to the one that the text describes.
 MATCHER_P(EqualsText, text, "equals the message\n" + std::string(text)) {
@@ -345,34 +339,6 @@ TEST(ModelToProtoTest, CarriesEverything) {
                 size_bytes: 9
                 create_time { seconds: -1 nanos: 500000000 }
               )pb"));
-}
-
-TEST(CheckHeaderTest, RefusesWhatIsMalformedAndNamesTheField) {
-  v1::UploadHeader header;
-  header.set_sha256(std::string(64, '0'));
-  header.set_total_bytes(1);
-  header.set_display_name(std::string(128, 'x'));
-  EXPECT_THAT(CheckHeader(header), IsOk());
-  header.set_display_name(std::string(129, 'x'));
-  EXPECT_THAT(CheckHeader(header),
-              FailsWith(kInvalid, "INVALID_UPLOAD", "header.display_name"));
-  header.set_total_bytes(0);
-  EXPECT_THAT(CheckHeader(header),
-              FailsWith(kInvalid, "INVALID_UPLOAD", "header.total_bytes"));
-  header.set_sha256("0");
-  EXPECT_THAT(CheckHeader(header),
-              FailsWith(kInvalid, "INVALID_UPLOAD", "header.sha256"));
-}
-
-TEST(CheckChunkTest, TakesOneByteToOneMebibyte) {
-  v1::UploadChunk chunk;
-  EXPECT_THAT(CheckChunk(chunk),
-              FailsWith(kInvalid, "INVALID_UPLOAD", "chunk.data"));
-  chunk.set_data(std::string(1 << 20, 'x'));
-  EXPECT_THAT(CheckChunk(chunk), IsOk());
-  chunk.mutable_data()->push_back('x');
-  EXPECT_THAT(CheckChunk(chunk),
-              FailsWith(kInvalid, "INVALID_UPLOAD", "chunk.data"));
 }
 
 TEST(ToDurationTest, MakesNonsenseZero) {

@@ -1,0 +1,19 @@
+// Refusals that several calls share.
+#ifndef MEMPLAN_SERVER_SERVICES_REFUSALS_H_
+#define MEMPLAN_SERVER_SERVICES_REFUSALS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace memplan {
+
+// kNotFound (PROBE_NOT_FOUND).
+absl::Status NoSuchProbe(const std::string& id);
+
+// kResourceExhausted (SERVER_BUSY): the disk's queue took no more work.
+absl::Status DiskBusy();
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_SERVER_SERVICES_REFUSALS_H_
