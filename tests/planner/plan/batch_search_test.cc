@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "planner/plan/trial.h"
 #include "tests/planner/plan/outcome_table.h"
+#include "tests/planner/plan/sample_trial.h"
 
 namespace memplan {
 namespace {

@@ -3,13 +3,16 @@
 #ifndef MEMPLAN_TESTS_PLANNER_PLAN_OUTCOME_TABLE_H_
 #define MEMPLAN_TESTS_PLANNER_PLAN_OUTCOME_TABLE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "planner/plan/batch_search.h"
 #include "planner/plan/trial.h"
+#include "tests/planner/plan/sample_trial.h"
 
 namespace memplan::testing {
 
@@ -50,13 +53,6 @@ inline SearchRun RunSearch(const SearchOptions& options,
     run.trials.push_back(trial);
   }
   return run;
-}
-
-inline Trial Ended(TrialOutcome outcome, std::string message = "") {
-  Trial trial;
-  trial.outcome = outcome;
-  trial.message = std::move(message);
-  return trial;
 }
 
 // Batches up to `limit` run, all above run out of memory.
