@@ -88,24 +88,49 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& test) { return test.param.name; });
 
-class ParseBytesRefusesTest : public ::testing::TestWithParam<const char*> {};
+struct RefusedCase {
+  std::string name;
+  std::string text;
+};
+class ParseBytesRefusalTest : public ::testing::TestWithParam<RefusedCase> {};
 
-TEST_P(ParseBytesRefusesTest, SaysWhatWouldDo) {
-  EXPECT_THAT(ParseBytes(GetParam()),
+TEST_P(ParseBytesRefusalTest, SaysWhatWouldDo) {
+  EXPECT_THAT(ParseBytes(GetParam().text),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("is no amount of memory"),
                              HasSubstr("such as 16GiB"))));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Texts, ParseBytesRefusesTest,
-    ::testing::Values("", " ", "GiB", "-1GiB", "+1", "1.GiB", ".5GiB",
-                      "1 000 B", "16gib", "16 Gib", "16G", "1e9", "1GiB ",
-                      " 1GiB", "1  GiB", "1 ", "1,5GiB", "0x10", "nan",
-                      "1152921504606846977", "1048577TiB",
-                      "1048576.000000000001TiB", "99999999999999999999999999"));
+INSTANTIATE_TEST_SUITE_P(Texts, ParseBytesRefusalTest,
+                         ::testing::ValuesIn<RefusedCase>({
+                             {"Nothing", ""},
+                             {"Space", " "},
+                             {"UnitAlone", "GiB"},
+                             {"Negative", "-1GiB"},
+                             {"Plus", "+1"},
+                             {"PointWithoutFraction", "1.GiB"},
+                             {"PointWithoutWhole", ".5GiB"},
+                             {"SpaceInNumber", "1 000 B"},
+                             {"SmallLetters", "16gib"},
+                             {"MixedLetters", "16 Gib"},
+                             {"ShortUnit", "16G"},
+                             {"Exponent", "1e9"},
+                             {"SpaceAfter", "1GiB "},
+                             {"SpaceBefore", " 1GiB"},
+                             {"TwoSpaces", "1  GiB"},
+                             {"SpaceWithoutUnit", "1 "},
+                             {"Comma", "1,5GiB"},
+                             {"Hexadecimal", "0x10"},
+                             {"NoNumber", "nan"},
+                             {"OneAboveTheLargest", "1152921504606846977"},
+                             {"AboveTheLargestInUnits", "1048577TiB"},
+                             {"AboveTheLargestByAFraction",
+                              "1048576.000000000001TiB"},
+                             {"BeyondInt64", "99999999999999999999999999"},
+                         }),
+                         [](const auto& test) { return test.param.name; });
 
-TEST(ParseBytesRefusesTest, ShowsStrangeTextEscapedAndCut) {
+TEST(ParseBytesErrorTest, ShowsStrangeTextEscapedAndCut) {
   const std::string text = "\x1b[31m" + std::string(100, 'x');
   EXPECT_THAT(
       ParseBytes(text),
