@@ -25,7 +25,7 @@ enum class TrialOutcome {
   kWorkerDied,
 };
 
-// The peaks of one span: requested ≤ allocated ≤ active ≤ reserved.
+// The peaks of one span: requested ≤ active, allocated ≤ active ≤ reserved.
 struct Peaks {
   Bytes requested;
   Bytes allocated;
