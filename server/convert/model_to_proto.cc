@@ -1,22 +1,13 @@
 #include "server/convert/model_to_proto.h"
 
-#include <algorithm>
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/reason.h"
 #include "server/convert/times.h"
+#include "server/store/sha256.h"
 
 namespace memplan {
-namespace {
-
-constexpr size_t kSha256Digits = 64;
-
-bool IsLowerCaseHexDigit(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
-
-}  // namespace
 
 v1::Model ToProto(const Model& model) {
   v1::Model proto;
@@ -29,11 +20,9 @@ v1::Model ToProto(const Model& model) {
 
 absl::Status CheckSha256(std::string_view sha256, std::string_view reason,
                          std::string_view field) {
-  const bool well_formed =
-      sha256.size() == kSha256Digits &&
-      std::all_of(sha256.begin(), sha256.end(), IsLowerCaseHexDigit);
-  if (well_formed) return absl::OkStatus();
-  const std::string shown(sha256.substr(0, kSha256Digits));
+  if (IsSha256(sha256)) return absl::OkStatus();
+  constexpr size_t kShownBytes = 64;
+  const std::string shown(sha256.substr(0, kShownBytes));
   return WithReason(
       absl::InvalidArgumentError(absl::StrCat(
           "\"", shown, "\" (", sha256.size(),

@@ -26,6 +26,8 @@ absl::Status NotRead(const char* why) {
   return WithReason(absl::UnavailableError(why), "DEVICES_NOT_READ");
 }
 
+absl::Status Stopped() { return NotRead("the daemon is shutting down"); }
+
 }  // namespace
 
 const Device* FindDevice(const DeviceSnapshot& snapshot, std::string_view id) {
@@ -129,18 +131,18 @@ DeviceMonitor::DeviceMonitor(DeviceReader reader,
       std::thread([state = state_] { state->EndWaitsUntilFirstReading(); });
 }
 
-DeviceMonitor::~DeviceMonitor() {
+DeviceMonitor::~DeviceMonitor() { Stop(); }
+
+void DeviceMonitor::Stop() {
   std::unique_lock lock(state_->mutex);
-  state_->stopping = true;
+  if (std::exchange(state_->stopping, true)) return;
   state_->changed.notify_all();
   std::vector<Waiter> left = std::move(state_->waiters);
   state_->waiters.clear();
   const bool ended = state_->changed.wait_for(
       lock, kFarewell, [this] { return state_->reading_ended; });
   lock.unlock();
-  for (Waiter& waiter : left) {
-    waiter.done(NotRead("the daemon is shutting down"));
-  }
+  for (Waiter& waiter : left) waiter.done(Stopped());
   state_->waiting_thread.join();
   if (ended) {
     state_->reading_thread.join();
@@ -160,7 +162,7 @@ void DeviceMonitor::WhenRead(std::chrono::milliseconds patience,
   {
     const std::lock_guard lock(state_->mutex);
     latest = state_->latest;
-    if (latest == nullptr) {
+    if (latest == nullptr && !state_->stopping) {
       state_->waiters.push_back(
           {.deadline = std::chrono::steady_clock::now() + patience,
            .done = std::move(done)});
@@ -176,9 +178,11 @@ absl::StatusOr<std::shared_ptr<const DeviceSnapshot>> DeviceMonitor::ReadNow(
   const int64_t needed = state_->started + 1;
   state_->wanted = std::max(state_->wanted, needed);
   state_->changed.notify_all();
-  const bool read = state_->changed.wait_for(
-      lock, patience, [this, needed] { return state_->finished >= needed; });
-  if (!read) {
+  const bool over = state_->changed.wait_for(lock, patience, [&] {
+    return state_->finished >= needed || state_->stopping;
+  });
+  if (state_->finished < needed && state_->stopping) return Stopped();
+  if (!over) {
     return absl::DeadlineExceededError(
         "the driver has not answered in time; run nvidia-smi to see whether it "
         "hangs");

@@ -34,13 +34,12 @@ using DeviceReader = std::function<DeviceSnapshot()>;
 // host's memory as `cpu`.
 DeviceReader SystemDeviceReader(std::string nvml_library = "libnvidia-ml.so.1");
 
-// Thread-safe. The destructor stops the thread after the reading in progress; a
-// reading that the driver does not return from within two seconds is left
-// behind, and what the reader captured with it.
+// Thread-safe.
 class DeviceMonitor {
  public:
   // Begins reading, then again each `interval` after a reading's end.
   DeviceMonitor(DeviceReader reader, std::chrono::milliseconds interval);
+  // As Stop.
   ~DeviceMonitor();
   DeviceMonitor(const DeviceMonitor&) = delete;
   DeviceMonitor& operator=(const DeviceMonitor&) = delete;
@@ -60,6 +59,11 @@ class DeviceMonitor {
   // since it waits, at most `patience` (then kDeadlineExceeded).
   absl::StatusOr<std::shared_ptr<const DeviceSnapshot>> ReadNow(
       std::chrono::milliseconds patience);
+
+  // Ends all waits, then the threads after the reading in progress; a reading
+  // that the driver does not return from within two seconds is left behind with
+  // what the reader captured. The last snapshot stays. Later calls do nothing.
+  void Stop();
 
  private:
   struct State;

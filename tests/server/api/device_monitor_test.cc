@@ -153,6 +153,15 @@ TEST(DeviceMonitorTest, LeavesAHangingReadingBehindWhenDestroyed) {
   EXPECT_EQ(answer.Get().status().code(), absl::StatusCode::kUnavailable);
 }
 
+TEST(DeviceMonitorTest, EndsWaitsAtOnceWhenStopped) {
+  DeviceMonitor monitor(OneGpu, hours(1));
+  ASSERT_TRUE(monitor.ReadNow(seconds(30)).ok());
+  monitor.Stop();
+  EXPECT_NE(monitor.Latest(), nullptr);
+  EXPECT_EQ(monitor.ReadNow(hours(1)).status().code(),
+            absl::StatusCode::kUnavailable);
+}
+
 TEST(SystemDeviceReaderTest, ListsTheCpuAndSaysWhyThereIsNoGpu) {
   const DeviceSnapshot snapshot =
       SystemDeviceReader("libnothing-of-this-name.so.1")();
