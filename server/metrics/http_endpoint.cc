@@ -18,13 +18,22 @@ constexpr size_t kThreads = 2;
 constexpr time_t kTimeoutSeconds = 5;
 constexpr size_t kMaxRequestBytes = 4096;
 
+// httplib would let two daemons listen on one port and each get half the calls.
+void RefuseToShareThePort(socket_t socket) {
+  const int yes = 1;
+  (void)setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+}
+
 class HttpEndpointOnThread : public HttpEndpoint {
  public:
   explicit HttpEndpointOnThread(Pages pages) : pages_(std::move(pages)) {
     server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
     server_.set_read_timeout(kTimeoutSeconds);
     server_.set_write_timeout(kTimeoutSeconds);
-    server_.set_keep_alive_timeout(kTimeoutSeconds);
+    // One request a connection: a scraper that keeps one open would hold a
+    // thread, and the daemon's end, up.
+    server_.set_keep_alive_max_count(1);
+    server_.set_socket_options(RefuseToShareThePort);
     server_.set_payload_max_length(kMaxRequestBytes);
     server_.Get("/metrics", [this](const httplib::Request&,
                                    httplib::Response& response) {

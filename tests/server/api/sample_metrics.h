@@ -1,0 +1,59 @@
+// Metrics with a series of every family.
+#ifndef MEMPLAN_TESTS_SERVER_API_SAMPLE_METRICS_H_
+#define MEMPLAN_TESTS_SERVER_API_SAMPLE_METRICS_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "server/metrics/families.h"
+
+namespace memplan::testing {
+
+inline Trial FittingTrial(int64_t batch, int64_t allocated) {
+  Trial trial;
+  trial.batch = batch;
+  trial.outcome = TrialOutcome::kFits;
+  trial.steps.resize(1);
+  trial.steps[0].peaks.allocated = Bytes(allocated);
+  return trial;
+}
+
+inline MetricsInput SampleMetrics() {
+  DeviceSnapshot snapshot;
+  snapshot.time = Time(std::chrono::milliseconds(2'000'000));
+  Device& gpu = snapshot.devices.emplace_back();
+  gpu.id = "GPU-aaaa";
+  gpu.display_name = "NVIDIA \"H200\"";
+  gpu.pci_bus_id = "0:17";
+  gpu.driver_version = "580";
+  gpu.total = Bytes(1000);
+  gpu.driver_reserve = Bytes(100);
+  gpu.used = Bytes(300);
+  gpu.free = Bytes(600);
+  gpu.unattributed = Bytes(9);
+
+  Probe search;
+  search.spec.model_sha256 = std::string(64, 'a');
+  search.state = ProbeState::kSucceeded;
+  search.plan.emplace();
+  search.plan->answer.safe_batch = 192;
+  search.plan->peak_allocated = {Bytes(6000), Provenance::kVerified, 1};
+  search.plan->peak_reserved = {Bytes(8000), Provenance::kVerified, 1};
+  search.plan->fragmentation_ratio = 0.25;
+
+  MetricsInput input;
+  input.now = Time(std::chrono::milliseconds(2'002'500));
+  input.start_time = Time(std::chrono::seconds(1000));
+  input.version = "0.1.0";
+  input.devices = std::make_shared<DeviceSnapshot>(snapshot);
+  input.probes = {std::make_shared<Probe>(search)};
+  input.jobs.trials_by_outcome = {11, 12, 13, 14, 15, 16};
+  input.workers.started = 81;
+  input.workers.lingered = 7;
+  return input;
+}
+
+}  // namespace memplan::testing
+
+#endif  // MEMPLAN_TESTS_SERVER_API_SAMPLE_METRICS_H_
