@@ -10,6 +10,7 @@ function(memplan_library name)
     PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${arg_HEADERS})
   target_compile_features(memplan_${name} PUBLIC cxx_std_20)
   target_link_libraries(memplan_${name}
-    PUBLIC ${arg_PUBLIC} PRIVATE memplan::warnings ${arg_PRIVATE})
-  set_property(GLOBAL APPEND PROPERTY MEMPLAN_LIBRARIES memplan_${name})
+    PUBLIC ${arg_PUBLIC}
+    PRIVATE $<BUILD_INTERFACE:memplan::warnings> ${arg_PRIVATE})
+  set_target_properties(memplan_${name} PROPERTIES EXPORT_NAME ${name})
 endfunction()

@@ -27,11 +27,13 @@ build_jobs() {
 }
 
 # Puts the environment's tools (buf, promtool) first, and lets every build folder
-# of every checkout share one compiler cache.
+# of every checkout share one compiler cache; the sloppiness is what it asks for
+# to keep what was compiled with a precompiled header.
 use_tools() {
   export MEMPLAN_VENV=$memplan_venv
   export PATH=$memplan_venv/bin:$PATH
   export CCACHE_BASEDIR=$memplan_root CCACHE_NOHASHDIR=1
+  export CCACHE_SLOPPINESS=pch_defines,time_macros
   CMAKE_BUILD_PARALLEL_LEVEL=$(build_jobs)
   export CMAKE_BUILD_PARALLEL_LEVEL
 }

@@ -75,6 +75,7 @@ RULES = (
                            "proto", "tests/support"), NO_TORCH),
     Rule("tests/integration", ("planner", "cuda/nvml", "cuda/worker/messages", "server", "client",
                                "proto", "tests/integration", "tests/support"), NO_TORCH),
+    Rule("tests/package", ("client",), PURE),
 )
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(<([^>]+)>|"([^"]+)")', re.MULTILINE)
