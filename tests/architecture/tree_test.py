@@ -86,7 +86,8 @@ class TreeTest(unittest.TestCase):
 
     def test_sees_a_source_in_no_target(self):
         self.write("server/CMakeLists.txt", "memplan_library(x SOURCES a.cc jobs/b.cc)")
-        for name in ("server/a.cc", "server/jobs/b.cc", "server/jobs/a.cc", "server/aa.cc"):
+        for name in ("server/a.cc", "server/jobs/b.cc", "server/jobs/a.cc", "server/aa.cc",
+                     "tests/server/sample.h"):
             self.write(name, "")
         self.assertEqual(tree.unlisted_sources(self.root),
                          ["server/aa.cc is in no target", "server/jobs/a.cc is in no target"])
