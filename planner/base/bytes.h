@@ -29,7 +29,10 @@ class Bytes {
   friend constexpr Bytes operator*(Bytes a, int64_t times) {
     return Bytes(a.count_ * times);
   }
-  friend constexpr auto operator<=>(Bytes, Bytes) = default;
+  friend constexpr bool operator==(Bytes, Bytes) = default;
+  friend constexpr std::strong_ordering operator<=>(Bytes a, Bytes b) {
+    return a.count_ <=> b.count_;
+  }
 
  private:
   int64_t count_ = 0;
