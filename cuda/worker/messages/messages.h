@@ -122,7 +122,7 @@ struct Report {
 using WorkerMessage = std::variant<Hello, Progress, Settled, Report>;
 using DaemonMessage = std::variant<TrialRequest, Proceed>;
 
-// One JSON object with a `type`.
+// One JSON object with a `type`; what is unset is left out.
 std::string Encode(const WorkerMessage& message);
 std::string Encode(const DaemonMessage& message);
 
