@@ -1,0 +1,168 @@
+#include "cuda/worker/cuda_device.h"
+
+#include <ATen/Context.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cuda/worker/trial/memory_fraction.h"
+
+namespace memplan::gpu {
+namespace {
+
+namespace allocator = c10::cuda::CUDACachingAllocator;
+using allocator::TraceEntry;
+
+constexpr c10::DeviceIndex kDevice = 0;
+
+std::optional<TraceEvent> EventOf(TraceEntry::Action action) {
+  switch (action) {
+    case TraceEntry::ALLOC:
+      return TraceEvent::kAlloc;
+    case TraceEntry::FREE_REQUESTED:
+      return TraceEvent::kFreeRequested;
+    case TraceEntry::FREE_COMPLETED:
+      return TraceEvent::kFree;
+    case TraceEntry::SEGMENT_ALLOC:
+      return TraceEvent::kSegmentAlloc;
+    case TraceEntry::SEGMENT_FREE:
+      return TraceEvent::kSegmentFree;
+    case TraceEntry::SEGMENT_MAP:
+      return TraceEvent::kSegmentMap;
+    case TraceEntry::SEGMENT_UNMAP:
+      return TraceEvent::kSegmentUnmap;
+    case TraceEntry::OOM:
+      return TraceEvent::kFailedRequest;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Called with the allocator's lock held.
+void RecordEntry(const TraceEntry& entry, Recorder& recorder) {
+  const std::optional<TraceEvent> event = EventOf(entry.action_);
+  if (!event.has_value()) return;
+  // For a failed request torch has the device's free bytes in the address.
+  const uint64_t address =
+      *event == TraceEvent::kFailedRequest ? 0 : entry.addr_;
+  recorder.RecordMemory(*event, Bytes(static_cast<int64_t>(entry.size_)),
+                        address, reinterpret_cast<uint64_t>(entry.stream_));
+}
+
+// Of all pools together.
+const c10::CachingAllocator::Stat& WholeOf(
+    const c10::CachingAllocator::StatArray& counter) {
+  return counter[static_cast<size_t>(
+      c10::CachingAllocator::StatType::AGGREGATE)];
+}
+
+Bytes PeakOf(const c10::CachingAllocator::StatArray& counter) {
+  return Bytes(WholeOf(counter).peak);
+}
+
+class CudaDevice : public Device {
+ public:
+  explicit CudaDevice(std::optional<Bytes> cap) : cap_(cap) { BeginSpan(); }
+
+  std::optional<Bytes> cap() const override { return cap_; }
+
+  void BeginSpan() override {
+    allocator::resetPeakStats(kDevice);
+    const auto stats = allocator::getDeviceStats(kDevice);
+    retries_before_ = stats.num_alloc_retries;
+    failed_before_ = stats.num_ooms;
+  }
+
+  Span ReadSpan() override {
+    const auto stats = allocator::getDeviceStats(kDevice);
+    return {.peaks = {.requested = PeakOf(stats.requested_bytes),
+                      .allocated = PeakOf(stats.allocated_bytes),
+                      .active = PeakOf(stats.active_bytes),
+                      .reserved = PeakOf(stats.reserved_bytes)},
+            .allocation_retries = stats.num_alloc_retries - retries_before_,
+            .failed_requests = stats.num_ooms - failed_before_};
+  }
+
+  absl::StatusOr<Settled> State() override {
+    size_t free = 0;
+    size_t total = 0;
+    const cudaError_t error = cudaMemGetInfo(&free, &total);
+    if (error != cudaSuccess) {
+      return absl::UnavailableError(absl::StrCat(
+          "reading the device's memory: ", cudaGetErrorString(error)));
+    }
+    const auto stats = allocator::getDeviceStats(kDevice);
+    Settled settled;
+    settled.reserved = Bytes(WholeOf(stats.reserved_bytes).current);
+    settled.device_free = Bytes(static_cast<int64_t>(free));
+    settled.device_total = Bytes(static_cast<int64_t>(total));
+    return settled;
+  }
+
+ private:
+  std::optional<Bytes> cap_;
+  int64_t retries_before_ = 0;
+  int64_t failed_before_ = 0;
+};
+
+// Sets `cap` and returns the one in force.
+std::optional<Bytes> SetCap(std::optional<Bytes> cap) {
+  size_t free = 0;
+  size_t total_bytes = 0;
+  C10_CUDA_CHECK(cudaMemGetInfo(&free, &total_bytes));
+  const Bytes total(static_cast<int64_t>(total_bytes));
+  if (!cap.has_value() || *cap >= total) return std::nullopt;
+  const double fraction = FractionForCap(*cap, total);
+  allocator::setMemoryFraction(fraction, kDevice);
+  return CapOfFraction(fraction, total);
+}
+
+absl::Status CheckEnvironment() {
+  if (c10::cuda::device_count() == 0) {
+    return absl::FailedPreconditionError(
+        "CUDA shows the worker no device; see that the driver works "
+        "(nvidia-smi) and that the device is not hidden by "
+        "CUDA_VISIBLE_DEVICES");
+  }
+  if (std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") != nullptr) {
+    return absl::FailedPreconditionError(
+        "PYTORCH_NO_CUDA_MEMORY_CACHING turns off the allocator that is to be "
+        "measured; start the daemon without it");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> StartCudaDevice(
+    std::optional<Bytes> cap, Recorder& recorder) {
+  // Without it each library's kernels are all loaded at start: 1.3 GiB more.
+  constexpr int kKeep = 0;
+  setenv("CUDA_MODULE_LOADING", "LAZY", kKeep);
+  try {
+    if (absl::Status status = CheckEnvironment(); !status.ok()) return status;
+    // The device's allocator is made here; a tracker attached earlier is lost.
+    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
+    if (allocator::name() != "native") {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "PYTORCH_ALLOC_CONF chooses the allocator `", allocator::name(),
+          "`; only torch's own can be measured"));
+    }
+    allocator::attachAllocatorTraceTracker(
+        [&recorder](const TraceEntry& entry) {
+          if (entry.device_ == kDevice) RecordEntry(entry, recorder);
+        });
+    return std::make_unique<CudaDevice>(SetCap(cap));
+  } catch (const std::exception& error) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("CUDA does not start: ", error.what()));
+  }
+}
+
+}  // namespace memplan::gpu

@@ -1,0 +1,134 @@
+#include "cuda/worker/torch_execution.h"
+
+#include <ATen/Context.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/util/Exception.h>
+#include <torch/csrc/jit/passes/tensorexpr_fuser.h>
+#include <torch/csrc/jit/python/update_graph_executor_opt.h>
+
+#include <exception>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cuda/worker/program.h"
+#include "cuda/worker/program_checks.h"
+#include "cuda/worker/step.h"
+#include "cuda/worker/traced_inputs.h"
+#include "cuda/worker/trial/traced_batch.h"
+
+namespace memplan::gpu {
+namespace {
+
+at::Device TorchDevice(DeviceKind kind) {
+  return kind == DeviceKind::kCuda ? at::Device(at::kCUDA, 0)
+                                   : at::Device(at::kCPU);
+}
+
+// Runs `function`, which returns a failure or throws.
+template <typename Function>
+std::optional<Failure> Guarded(Device& device, Function&& function) {
+  const auto failure_of = [&device](const char* what, bool out_of_memory) {
+    return FailureOf(what,
+                     {.out_of_memory_type = out_of_memory,
+                      .failed_requests = device.ReadSpan().failed_requests});
+  };
+  try {
+    return function();
+  } catch (const c10::OutOfMemoryError& error) {
+    return failure_of(error.what_without_backtrace(), true);
+  } catch (const c10::Error& error) {
+    return failure_of(error.what_without_backtrace(), false);
+  } catch (const std::bad_alloc&) {
+    return Failure{.end = EndKind::kModelFailed,
+                   .field = "",
+                   .message = "the host's memory ran out"};
+  } catch (const std::exception& error) {
+    return failure_of(error.what(), false);
+  } catch (...) {
+    return failure_of("an error without words", false);
+  }
+}
+
+class TorchExecution : public Execution {
+ public:
+  TorchExecution(const TrialRequest& request, Device& device,
+                 Recorder& recorder)
+      : request_(request),
+        device_(device),
+        recorder_(recorder),
+        torch_device_(TorchDevice(request.device)) {}
+
+  std::optional<Failure> Load() override {
+    std::vector<std::vector<int64_t>> shapes;
+    for (const InputSpec& input : request_.inputs) {
+      auto shape = InputShape(input, request_.batch, request_.dimensions);
+      if (!shape.ok())
+        return BadRequest("inputs", std::string(shape.status().message()));
+      shapes.push_back(*std::move(shape));
+    }
+    if (auto failure = RefuseUnlessZip(request_.model_path)) return failure;
+    traced_batch_ =
+        TracedBatch(request_.inputs, TracedInputShapes(request_.model_path));
+    auto failure =
+        Guarded(device_, [&] { return LoadModule(std::move(shapes)); });
+    if (!failure.has_value() || failure->end == EndKind::kOutOfMemory ||
+        failure->end == EndKind::kBadRequest) {
+      return failure;
+    }
+    return BadRequest(
+        "model_sha256",
+        absl::StrCat("the file does not load as a TorchScript "
+                     "module; save the model with torch.jit.save: ",
+                     failure->message));
+  }
+
+  std::optional<Failure> RunStep(int index) override {
+    return Guarded(device_, [&] {
+      auto failure = step_->Run(index);
+      // Errors of kernels show when the device is waited for.
+      Synchronize();
+      return failure;
+    });
+  }
+
+  std::optional<int64_t> traced_batch() const override { return traced_batch_; }
+
+ private:
+  std::optional<Failure> LoadModule(std::vector<std::vector<int64_t>> shapes) {
+    if (request_.run_as == RunAs::kEager) {
+      torch::jit::setTensorExprFuserEnabled(false);
+      torch::jit::setGraphExecutorOptimize(false);
+    }
+    torch::jit::Module module = LoadProgram(request_.model_path, torch_device_);
+    if (auto failure = CheckProgram(module, request_)) return failure;
+    step_.emplace(std::move(module), request_, std::move(shapes), torch_device_,
+                  recorder_);
+    Synchronize();
+    return std::nullopt;
+  }
+
+  void Synchronize() const {
+    if (torch_device_.is_cpu()) return;
+    c10::impl::getDeviceGuardImpl(torch_device_.type())
+        ->synchronizeDevice(torch_device_.index());
+  }
+
+  const TrialRequest request_;
+  Device& device_;
+  Recorder& recorder_;
+  const at::Device torch_device_;
+  std::optional<Step> step_;
+  std::optional<int64_t> traced_batch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Execution> MakeTorchExecution(const TrialRequest& request,
+                                              Device& device,
+                                              Recorder& recorder) {
+  return std::make_unique<TorchExecution>(request, device, recorder);
+}
+
+}  // namespace memplan::gpu

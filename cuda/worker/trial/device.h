@@ -1,0 +1,43 @@
+// The device of a trial as the trial sees it: an allocator with a cap whose
+// peaks are read span by span. One interface for the GPU and for the CPU, so
+// that a trial is one code path.
+#ifndef MEMPLAN_CUDA_WORKER_TRIAL_DEVICE_H_
+#define MEMPLAN_CUDA_WORKER_TRIAL_DEVICE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "cuda/worker/messages/messages.h"
+#include "planner/base/bytes.h"
+#include "planner/plan/trial.h"
+
+namespace memplan::gpu {
+
+// What the allocator showed between two moments.
+struct Span {
+  Peaks peaks;
+  int64_t allocation_retries = 0;
+  int64_t failed_requests = 0;
+};
+
+// Not thread-safe, though the allocator behind it is.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // The cap in force, exact; unset without one.
+  virtual std::optional<Bytes> cap() const = 0;
+
+  // Peaks and counts start anew.
+  virtual void BeginSpan() = 0;
+  // What happened since BeginSpan; may be called again.
+  virtual Span ReadSpan() = 0;
+
+  // What is held now. Returns kUnavailable with CUDA's words.
+  virtual absl::StatusOr<Settled> State() = 0;
+};
+
+}  // namespace memplan::gpu
+
+#endif  // MEMPLAN_CUDA_WORKER_TRIAL_DEVICE_H_

@@ -1,0 +1,31 @@
+// The model's side of a trial as the trial sees it: load, then step after step.
+// Implemented with torch by TorchExecution, in tests by a table.
+#ifndef MEMPLAN_CUDA_WORKER_TRIAL_EXECUTION_H_
+#define MEMPLAN_CUDA_WORKER_TRIAL_EXECUTION_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "cuda/worker/trial/ending.h"
+
+namespace memplan::gpu {
+
+// Not thread-safe. Its methods do not throw.
+class Execution {
+ public:
+  virtual ~Execution() = default;
+
+  // Loads the model onto the device and checks that it goes with the request.
+  // Returns why not; nothing if all is well.
+  virtual std::optional<Failure> Load() = 0;
+  // Runs step `index`, from 0, and waits for the device. Needs a Load that went
+  // well, and is not called again after a failure.
+  virtual std::optional<Failure> RunStep(int index) = 0;
+
+  // The batch of the example inputs that the archive keeps, once loaded.
+  virtual std::optional<int64_t> traced_batch() const = 0;
+};
+
+}  // namespace memplan::gpu
+
+#endif  // MEMPLAN_CUDA_WORKER_TRIAL_EXECUTION_H_

@@ -1,0 +1,50 @@
+#include "cuda/worker/trial/recorder.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace memplan::gpu {
+namespace {
+
+// Names of the operators running on this thread, the innermost last.
+thread_local std::vector<uint32_t> operators;
+
+uint16_t Depth() {
+  constexpr size_t kMost = std::numeric_limits<uint16_t>::max();
+  return static_cast<uint16_t>(std::min(operators.size(), kMost));
+}
+
+}  // namespace
+
+void Recorder::BeginPhase(std::string_view name) {
+  writer_.Append({.event = TraceEvent::kPhase,
+                  .reserved = 0,
+                  .depth = 0,
+                  .name = writer_.Intern(name),
+                  .bytes = 0,
+                  .address = 0,
+                  .stream = 0});
+}
+
+void Recorder::BeginOperator(std::string_view name) {
+  operators.push_back(writer_.Intern(name));
+  RecordMemory(TraceEvent::kOperator, Bytes(0), 0, 0);
+}
+
+void Recorder::EndOperator() {
+  if (!operators.empty()) operators.pop_back();
+}
+
+void Recorder::RecordMemory(TraceEvent event, Bytes bytes, uint64_t address,
+                            uint64_t stream) {
+  writer_.Append({.event = event,
+                  .reserved = 0,
+                  .depth = Depth(),
+                  .name = operators.empty() ? kNoName : operators.back(),
+                  .bytes = static_cast<uint64_t>(bytes.count()),
+                  .address = address,
+                  .stream = stream});
+}
+
+}  // namespace memplan::gpu

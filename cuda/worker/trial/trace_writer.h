@@ -1,0 +1,57 @@
+// Writes the trace into the memory file that the daemon made (trace_layout.h).
+// The header is true after every call, so that the trace of a worker that was
+// killed can be read as far as it got. What has no room is counted.
+#ifndef MEMPLAN_CUDA_WORKER_TRIAL_TRACE_WRITER_H_
+#define MEMPLAN_CUDA_WORKER_TRIAL_TRACE_WRITER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "absl/status/statusor.h"
+#include "cuda/worker/messages/trace_layout.h"
+
+namespace memplan::gpu {
+
+// Thread-safe. May be called with an allocator's lock held: it takes only its
+// own, and calls nothing that allocates device memory.
+class TraceWriter {
+ public:
+  // Maps the file behind `descriptor`, which stays the caller's. Returns
+  // kInvalidArgument if it is no file or has no room for a single record.
+  static absl::StatusOr<std::unique_ptr<TraceWriter>> Map(int descriptor);
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  // The id of `name`, written the first time it is seen. Names are kept to
+  // kLongestName bytes. Returns kNoName if there is no room.
+  uint32_t Intern(std::string_view name);
+
+  void Append(const TraceRecord& record);
+
+ private:
+  TraceWriter(std::byte* memory, size_t size);
+
+  bool WriteName(std::string_view name);
+  void Publish();
+
+  std::byte* const memory_;
+  const size_t size_;
+  const uint64_t capacity_;  // records
+  std::mutex mutex_;
+  // What the header says, guarded by mutex_. The mapped header is only written:
+  // whatever else happens to the file cannot move us out of bounds.
+  TraceHeader header_ = {};
+  std::unordered_map<std::string, uint32_t> ids_;
+};
+
+inline constexpr size_t kLongestName = 512;
+
+}  // namespace memplan::gpu
+
+#endif  // MEMPLAN_CUDA_WORKER_TRIAL_TRACE_WRITER_H_

@@ -1,0 +1,84 @@
+#include "cuda/worker/trial/trial.h"
+
+#include <chrono>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace memplan::gpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void ReportFailure(const Failure& failure, Report& report) {
+  report.end = failure.end;
+  report.field = failure.field;
+  report.message = failure.message;
+}
+
+// Loads; returns whether the steps may begin.
+bool RunLoad(Device& device, Execution& execution, Report& report) {
+  device.BeginSpan();
+  const std::optional<Failure> failure = execution.Load();
+  const Span span = device.ReadSpan();
+  report.load_peaks = span.peaks;
+  report.load_allocation_retries = span.allocation_retries;
+  report.load_failed_requests = span.failed_requests;
+  if (!failure.has_value()) {
+    report.traced_batch = execution.traced_batch();
+    return true;
+  }
+  ReportFailure(*failure, report);
+  report.failed_while_loading = true;
+  return false;
+}
+
+// Runs one step; returns whether the next may begin.
+bool RunStep(int index, Device& device, Execution& execution, Report& report) {
+  const Clock::time_point start = Clock::now();
+  device.BeginSpan();
+  const std::optional<Failure> failure = execution.RunStep(index);
+  const Span span = device.ReadSpan();
+  report.steps.push_back({.peaks = span.peaks,
+                          .seconds = SecondsSince(start),
+                          .allocation_retries = span.allocation_retries,
+                          .failed_requests = span.failed_requests});
+  if (failure.has_value()) ReportFailure(*failure, report);
+  return !failure.has_value();
+}
+
+}  // namespace
+
+Report RunTrial(const TrialRequest& request, Device& device,
+                Execution& execution, Recorder& recorder,
+                TrialListener& listener) {
+  Report report;
+  report.cap = device.cap();
+  listener.OnProgress({.phase = "load", .steps_done = 0});
+  recorder.BeginPhase("load");
+  if (!RunLoad(device, execution, report)) return report;
+  for (int step = 0; step < request.steps; ++step) {
+    listener.OnProgress({.phase = "step", .steps_done = step});
+    recorder.BeginPhase(absl::StrCat("step", step));
+    if (!RunStep(step, device, execution, report)) return report;
+  }
+  recorder.BeginPhase("end");
+  listener.OnProgress({.phase = "step", .steps_done = request.steps});
+  const absl::StatusOr<Settled> state = device.State();
+  if (state.ok()) {
+    listener.OnSettled(*state);
+  } else {
+    ReportFailure(
+        {.end = EndKind::kModelFailed,
+         .field = "",
+         .message = TrimmedMessage(std::string(state.status().message()))},
+        report);
+  }
+  return report;
+}
+
+}  // namespace memplan::gpu

@@ -1,0 +1,162 @@
+"""Makes the tiny TorchScript models that the worker's tests run.
+
+Usage: make_models.py FOLDER. Every model is a few lines, so that a test can work
+out by hand what it allocates. Run by CMake with the Python that has torch.
+"""
+
+import sys
+from pathlib import Path
+from typing import Dict, List
+
+import torch
+from torch import nn
+
+
+class Linear4(nn.Module):
+    """One matrix of 4 x 4 and a bias of 4: 64 + 16 bytes of parameters."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 8))
+
+    def forward(self, x):
+        return self.body(x)
+
+
+class Waves(nn.Module):
+    """Each sine needs its input again in backward."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.linear(x).sin().sin().sin().sin()
+
+
+class ConvNorm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU())
+
+    def forward(self, x):
+        return self.body(x).mean((2, 3))
+
+
+class BakedBatch(nn.Module):
+    """Runs at batch 2 alone."""
+
+    def forward(self, x):
+        return x.view(2, 16) * 2
+
+
+class Tokens(nn.Module):
+    """Makes positions on the device it was traced on, like GPT-2."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(100, 8)
+        self.places = nn.Embedding(16, 8)
+
+    def forward(self, ids):
+        places = torch.arange(ids.shape[1], device=ids.device)
+        return self.words(ids) + self.places(places)
+
+
+class NamedOutputs(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x) -> Dict[str, List[torch.Tensor]]:
+        return {"ids": [x.argmax(1)], "scores": [self.linear(x)]}
+
+
+class OwnLoss(nn.Module):
+    """Returns scores and, after them, its own loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        scores = self.linear(x)
+        return scores, scores.abs().sum()
+
+
+class Detached(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.linear(x).detach()
+
+
+class Two(nn.Module):
+    def forward(self, left, right):
+        return left + right
+
+
+class Scripted(nn.Module):
+    """Its mode is an attribute, not a constant; one input may be left out."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, x, scale: float = 1.0):
+        return self.dropout(self.linear(x)) * scale
+
+
+class Endless(nn.Module):
+    def forward(self, x):
+        while bool((x == x).all()):
+            x = x + 1
+        return x
+
+
+def trace(module, *example, training=False):
+    return torch.jit.trace(module.train(training), example, check_trace=False)
+
+
+def models():
+    row = torch.zeros(2, 4)
+    image = torch.zeros(2, 3, 8, 8)
+    yield "linear4", trace(Linear4(), row, training=True)
+    yield "mlp", trace(Mlp(), torch.zeros(2, 64), training=True)
+    yield "waves", trace(Waves(), row, training=True)
+    yield "conv_norm", trace(ConvNorm(), image, training=True)
+    yield "conv_norm_eval", trace(ConvNorm(), image)
+    yield "baked_batch", trace(BakedBatch(), torch.zeros(2, 16))
+    yield "tokens", trace(Tokens(), torch.zeros(2, 16, dtype=torch.int64))
+    yield "named_outputs", torch.jit.script(NamedOutputs())
+    yield "own_loss", trace(OwnLoss(), row)
+    yield "detached", trace(Detached(), row)
+    yield "two", trace(Two(), row, row)
+    yield "frozen", torch.jit.freeze(trace(Linear4(), row).eval())
+    yield "scripted", torch.jit.script(Scripted())
+    yield "endless", torch.jit.script(Endless())
+
+
+def main():
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, module in models():
+        module.save(str(folder / f"{name}.pt"))
+    torch.save({"weight": torch.zeros(4)}, folder / "weights_only.pt")
+    (folder / "text.pt").write_text("no zip at all")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+#include "cuda/worker/trial/trial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "tests/cuda/worker/trial/memory_file.h"
+
+namespace memplan::gpu {
+namespace {
+
+using ::testing::ElementsAre;
+
+Peaks PeaksOf(int64_t bytes) {
+  return {.requested = Bytes(bytes),
+          .allocated = Bytes(bytes),
+          .active = Bytes(bytes),
+          .reserved = std::nullopt};
+}
+
+// Each span shows 100 bytes more than the one before: 100, 200, …
+class CountingDevice : public Device {
+ public:
+  std::optional<Bytes> cap() const override { return Bytes(4096); }
+  void BeginSpan() override { ++spans_; }
+  Span ReadSpan() override {
+    return {.peaks = PeaksOf(100 * spans_),
+            .allocation_retries = spans_,
+            .failed_requests = 10 * spans_};
+  }
+  absl::StatusOr<Settled> State() override { return state; }
+
+  absl::StatusOr<Settled> state = Settled{.reserved = Bytes(77),
+                                          .device_free = std::nullopt,
+                                          .device_total = std::nullopt};
+
+ private:
+  int spans_ = 0;
+};
+
+class ScriptedExecution : public Execution {
+ public:
+  std::optional<Failure> Load() override { return load; }
+  std::optional<Failure> RunStep(int index) override {
+    ++steps_run;
+    return index == failing_step ? failure : std::nullopt;
+  }
+  std::optional<int64_t> traced_batch() const override { return 2; }
+
+  std::optional<Failure> load;
+  int failing_step = -1;
+  std::optional<Failure> failure = Failure{
+      .end = EndKind::kOutOfMemory, .field = "", .message = "memory is out"};
+  int steps_run = 0;
+};
+
+class NotingListener : public TrialListener {
+ public:
+  void OnProgress(const Progress& progress) override {
+    notes.push_back(absl::StrCat(progress.phase, " ", progress.steps_done));
+  }
+  void OnSettled(const Settled& settled) override {
+    notes.push_back(absl::StrCat("settled ", settled.reserved.count()));
+  }
+  std::vector<std::string> notes;
+};
+
+class RunTrialTest : public ::testing::Test {
+ protected:
+  Report Run(int steps) {
+    TrialRequest request;
+    request.steps = steps;
+    return RunTrial(request, device_, execution_, recorder_, listener_);
+  }
+
+  std::vector<std::string> Phases() const {
+    std::vector<std::string> phases;
+    for (const TraceRecord& record : file_.Records()) {
+      phases.push_back(file_.NameOf(record));
+    }
+    return phases;
+  }
+
+  MemoryFile file_{100};
+  std::unique_ptr<TraceWriter> writer_ =
+      TraceWriter::Map(file_.descriptor()).value();
+  Recorder recorder_{*writer_};
+  CountingDevice device_;
+  ScriptedExecution execution_;
+  NotingListener listener_;
+};
+
+TEST_F(RunTrialTest, ReportsLoadAndEachStep) {
+  const Report report = Run(2);
+  EXPECT_EQ(report.end, EndKind::kRan);
+  EXPECT_EQ(report.cap, Bytes(4096));
+  EXPECT_EQ(report.traced_batch, 2);
+  EXPECT_EQ(report.load_peaks, PeaksOf(100));
+  EXPECT_EQ(report.load_allocation_retries, 1);
+  EXPECT_EQ(report.load_failed_requests, 10);
+  ASSERT_EQ(report.steps.size(), 2u);
+  EXPECT_EQ(report.steps[0].peaks, PeaksOf(200));
+  EXPECT_EQ(report.steps[1].peaks, PeaksOf(300));
+  EXPECT_EQ(report.steps[1].allocation_retries, 3);
+  EXPECT_EQ(report.steps[1].failed_requests, 30);
+  EXPECT_FALSE(report.failed_while_loading);
+}
+
+TEST_F(RunTrialTest, TellsTheListenerInOrder) {
+  Run(2);
+  EXPECT_THAT(listener_.notes, ElementsAre("load 0", "step 0", "step 1",
+                                           "step 2", "settled 77"));
+}
+
+TEST_F(RunTrialTest, MarksPhasesInTheTrace) {
+  Run(2);
+  EXPECT_THAT(Phases(), ElementsAre("load", "step0", "step1", "end"));
+}
+
+TEST_F(RunTrialTest, RunsNoStepIfLoadingFails) {
+  execution_.load = BadRequest("mode", "was traced in eval mode");
+  const Report report = Run(2);
+  EXPECT_EQ(report.end, EndKind::kBadRequest);
+  EXPECT_EQ(report.field, "mode");
+  EXPECT_EQ(report.message, "was traced in eval mode");
+  EXPECT_TRUE(report.failed_while_loading);
+  EXPECT_EQ(report.load_failed_requests, 10);
+  EXPECT_EQ(execution_.steps_run, 0);
+  EXPECT_THAT(listener_.notes, ElementsAre("load 0"));
+}
+
+TEST_F(RunTrialTest, EndsWithTheStepThatFailed) {
+  execution_.failing_step = 1;
+  const Report report = Run(4);
+  EXPECT_EQ(report.end, EndKind::kOutOfMemory);
+  EXPECT_EQ(report.message, "memory is out");
+  EXPECT_FALSE(report.failed_while_loading);
+  ASSERT_EQ(report.steps.size(), 2u);
+  EXPECT_EQ(report.steps[1].failed_requests, 30);
+  EXPECT_THAT(listener_.notes, ElementsAre("load 0", "step 0", "step 1"));
+}
+
+TEST_F(RunTrialTest, FailsIfTheDeviceCannotBeReadAfterTheSteps) {
+  device_.state = absl::UnavailableError("the driver is gone");
+  const Report report = Run(1);
+  EXPECT_EQ(report.end, EndKind::kModelFailed);
+  EXPECT_EQ(report.message, "the driver is gone");
+}
+
+}  // namespace
+}  // namespace memplan::gpu

@@ -1,0 +1,81 @@
+"""A memplan-server under test: started, measured, killed and stopped."""
+
+import glob
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+
+def torch_library_path():
+    """The folders of this python3's libtorch and CUDA libraries."""
+    import torch
+    root = pathlib.Path(torch.__file__).parent
+    return ":".join([str(root / "lib"), *glob.glob(str(root.parent / "nvidia" / "*" / "lib"))])
+
+
+class DaemonProcess:
+    def __init__(self, bin_folder, folder, library_path):
+        self.folder = folder
+        self.address = f"unix:{folder}/memplan.sock"
+        self.log = folder / "server.log"
+        self.command = [bin_folder / "memplan-server", "--store", folder / "store",
+                        "--socket", folder / "memplan.sock", "--listen", "none",
+                        "--metrics", "127.0.0.1:0", "--worker-library-path", library_path]
+        self.process = None
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def start(self):
+        begin = time.monotonic()
+        with open(self.log, "ab") as log:
+            begin_size = log.tell()
+            self.process = subprocess.Popen(self.command, stderr=log)
+        deadline = begin + 20
+        while time.monotonic() < deadline:
+            text = self.log.read_bytes()[begin_size:].decode()
+            ready = re.search(r"memplan-server: ready .*metrics=(\S+)", text)
+            if ready:
+                self.start_seconds = time.monotonic() - begin
+                self.metrics = ready.group(1)
+                return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.002)
+        raise RuntimeError("the daemon did not start:\n" + self.log.read_text())
+
+    def resident_bytes(self):
+        status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) << 10
+
+    def opened_devices(self):
+        """Device files that only a CUDA context opens."""
+        links = [os.readlink(link) for link in glob.glob(f"/proc/{self.pid}/fd/*")
+                 if os.path.islink(link)]
+        return [link for link in links if "nvidia-uvm" in link]
+
+    def workers(self):
+        children = pathlib.Path(f"/proc/{self.pid}/task").glob("*/children")
+        return [int(pid) for file in children for pid in file.read_text().split()]
+
+    def kill_a_worker(self):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            for pid in self.workers():
+                os.kill(pid, signal.SIGKILL)
+                return pid
+            time.sleep(0.01)
+        return None
+
+    def kill(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(timeout=30)
