@@ -1,0 +1,142 @@
+#include "server/program/daemon.h"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "planner/base/status_macros.h"
+#include "server/devices/context_reading.h"
+#include "server/program/socket_path.h"
+
+namespace memplan {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kDeviceInterval = seconds(2);
+// How long a trial waits for a driver to say what its process holds.
+constexpr milliseconds kContextPatience = seconds(5);
+constexpr milliseconds kShutdownPatience = seconds(3);
+// At most eight uploads and a few short calls wait for the disk at a time.
+constexpr int kDiskThreads = 2;
+constexpr size_t kDiskQueue = 256;
+
+// Reads what a worker that is about to start on `device_id` will hold outside
+// its allocator.
+ContextReader BeginContext(DeviceMonitor& devices,
+                           const std::string& device_id) {
+  const auto before = devices.ReadNow(kContextPatience);
+  if (!before.ok()) return {};
+  return [&devices, device_id, before = *before](
+             int64_t pid, Bytes reserved) -> std::optional<ContextReading> {
+    const auto now = devices.ReadNow(kContextPatience);
+    if (!now.ok()) return std::nullopt;
+    return ReadContext(
+        *before, **now,
+        {.device_id = device_id, .pid = pid, .reserved = reserved});
+  };
+}
+
+std::string OrNone(const std::optional<HostPort>& address) {
+  return address ? FormatHostPort(*address) : "none";
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(ServerOptions options) {
+  std::unique_ptr<Daemon> daemon(new Daemon(std::move(options)));
+  MEMPLAN_RETURN_IF_ERROR(ClaimSocketPath(daemon->options_.socket));
+  MEMPLAN_RETURN_IF_ERROR(daemon->OpenStore());
+  MEMPLAN_RETURN_IF_ERROR(daemon->StartJobs());
+  MEMPLAN_RETURN_IF_ERROR(daemon->StartServing());
+  return daemon;
+}
+
+Daemon::Daemon(ServerOptions options)
+    : options_(std::move(options)),
+      start_time_(std::chrono::system_clock::now()) {}
+
+Daemon::~Daemon() { Stop(); }
+
+absl::Status Daemon::OpenStore() {
+  MEMPLAN_ASSIGN_OR_RETURN(folder_, StoreFolder::Open(options_.store));
+  MEMPLAN_ASSIGN_OR_RETURN(database_, Database::Open(folder_->database_path()));
+  MEMPLAN_ASSIGN_OR_RETURN(models_, OpenModelStore(*folder_, *database_));
+  MEMPLAN_ASSIGN_OR_RETURN(probes_, OpenProbeStore(*folder_, *database_));
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::StartJobs() {
+  devices_ =
+      std::make_unique<DeviceMonitor>(SystemDeviceReader(), kDeviceInterval);
+  WorkerOptions workers;
+  workers.program = options_.worker;
+  workers.library_path = options_.worker_library_path;
+  workers.begin_context = [this](const std::string& device_id) {
+    return BeginContext(*devices_, device_id);
+  };
+  runner_ = MakeProcessTrialRunner(std::move(workers));
+  if (absl::Status usable = runner_->CheckUsable(); !usable.ok()) {
+    spdlog::warn("no probe can run: {}", std::string(usable.message()));
+  }
+  MEMPLAN_ASSIGN_OR_RETURN(jobs_,
+                           ProbeJobs::Start({}, *probes_, *models_, *runner_));
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::StartServing() {
+  disk_ = std::make_unique<WorkQueue>(kDiskThreads, kDiskQueue);
+  device_service_ = std::make_unique<DeviceService>(*devices_);
+  model_service_ = std::make_unique<ModelService>(*models_, *disk_);
+  probe_service_ = std::make_unique<ProbeService>(
+      ProbeSupport{*jobs_, *runner_, *devices_, *disk_});
+  MEMPLAN_ASSIGN_OR_RETURN(
+      rpc_, RpcServer::Start(options_.socket, options_.listen,
+                             {device_service_.get(), model_service_.get(),
+                              probe_service_.get()}));
+  serving_ = true;
+  if (options_.metrics) {
+    MEMPLAN_ASSIGN_OR_RETURN(
+        metrics_page_,
+        HttpEndpoint::Start(
+            options_.metrics->host, options_.metrics->port,
+            {.metrics = [this] { return BuildFamilies(ReadMetrics()); },
+             .healthy = [this] { return serving_.load(); }}));
+  }
+  return absl::OkStatus();
+}
+
+MetricsInput Daemon::ReadMetrics() const {
+  return {.now = std::chrono::system_clock::now(),
+          .start_time = start_time_,
+          .version = MEMPLAN_VERSION,
+          .devices = devices_->Latest(),
+          .probes = jobs_->List(),
+          .jobs = jobs_->Counts(),
+          .workers = runner_->Counts()};
+}
+
+std::string Daemon::ReadyLine() const {
+  std::optional<HostPort> metrics = options_.metrics;
+  if (metrics) metrics->port = metrics_page_->port();
+  return absl::StrCat("ready socket=", options_.socket,
+                      " tcp=", OrNone(rpc_->listen()),
+                      " metrics=", OrNone(metrics), " store=", folder_->path());
+}
+
+void Daemon::Stop() {
+  serving_ = false;
+  if (rpc_ != nullptr) rpc_->StopServing();
+  if (jobs_ != nullptr) jobs_->Stop();
+  if (devices_ != nullptr) devices_->Stop();
+  if (rpc_ != nullptr) rpc_->Shutdown(kShutdownPatience);
+  if (disk_ != nullptr) disk_->Stop();
+  metrics_page_ = nullptr;
+  rpc_ = nullptr;
+}
+
+}  // namespace memplan

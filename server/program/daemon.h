@@ -1,0 +1,81 @@
+// The daemon: every part of it, in the order in which they start and, backwards,
+// end.
+//
+//   store ─▶ devices ─▶ workers ─▶ jobs ─▶ services ─▶ gRPC ─▶ metrics
+#ifndef MEMPLAN_SERVER_PROGRAM_DAEMON_H_
+#define MEMPLAN_SERVER_PROGRAM_DAEMON_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/base/work_queue.h"
+#include "server/devices/device_monitor.h"
+#include "server/jobs/probe_jobs.h"
+#include "server/metrics/families.h"
+#include "server/metrics/http_endpoint.h"
+#include "server/program/options.h"
+#include "server/program/rpc_server.h"
+#include "server/services/device_service.h"
+#include "server/services/model_service.h"
+#include "server/services/probe_service.h"
+#include "server/store/database.h"
+#include "server/store/model_store.h"
+#include "server/store/probe_store.h"
+#include "server/store/store_folder.h"
+#include "server/workers/process_trial_runner.h"
+
+namespace memplan {
+
+// Used by one thread, main's. Block the signals that are to end the program
+// before it is started: its threads inherit that.
+class Daemon {
+ public:
+  // Starts everything; the daemon serves when this returns. An error says what
+  // to do, and nothing is left running.
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(ServerOptions options);
+  // As Stop.
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  // `ready socket=… tcp=… metrics=… store=…`, with `none` for what is off.
+  std::string ReadyLine() const;
+
+  // Ends in order: health says NOT SERVING, running trials are killed (their
+  // probes run again after the next start), watches end, calls end or are
+  // cancelled after three seconds. Later calls do nothing.
+  void Stop();
+
+ private:
+  explicit Daemon(ServerOptions options);
+
+  absl::Status OpenStore();
+  absl::Status StartJobs();
+  absl::Status StartServing();
+  MetricsInput ReadMetrics() const;
+
+  const ServerOptions options_;
+  const Time start_time_;
+  std::atomic<bool> serving_ = false;
+
+  std::unique_ptr<StoreFolder> folder_;
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<ModelStore> models_;
+  std::unique_ptr<ProbeStore> probes_;
+  std::unique_ptr<DeviceMonitor> devices_;
+  std::unique_ptr<ProcessTrialRunner> runner_;
+  std::unique_ptr<WorkQueue> disk_;
+  std::unique_ptr<ProbeJobs> jobs_;
+  std::unique_ptr<DeviceService> device_service_;
+  std::unique_ptr<ModelService> model_service_;
+  std::unique_ptr<ProbeService> probe_service_;
+  std::unique_ptr<RpcServer> rpc_;
+  std::unique_ptr<HttpEndpoint> metrics_page_;
+};
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_SERVER_PROGRAM_DAEMON_H_

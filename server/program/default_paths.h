@@ -1,0 +1,34 @@
+// Where the daemon keeps things when it is not told. The client looks for the
+// socket at the same place (client/address.h); a test compares the two.
+#ifndef MEMPLAN_SERVER_PROGRAM_DEFAULT_PATHS_H_
+#define MEMPLAN_SERVER_PROGRAM_DEFAULT_PATHS_H_
+
+#include <string>
+
+namespace memplan {
+
+// What the defaults depend on.
+struct UserEnvironment {
+  bool is_root = false;
+  std::string home;            // $HOME
+  std::string state_folder;    // $XDG_STATE_HOME
+  std::string runtime_folder;  // $XDG_RUNTIME_DIR
+};
+
+// That of this process.
+UserEnvironment ThisUser();
+
+// $XDG_STATE_HOME/memplan; without it /var/lib/memplan for root and
+// ~/.local/state/memplan for everybody else; empty without a home.
+std::string DefaultStore(const UserEnvironment& user);
+
+// /run/memplan/memplan.sock for root, $XDG_RUNTIME_DIR/memplan/memplan.sock for
+// everybody else; empty without that variable.
+std::string DefaultSocket(const UserEnvironment& user);
+
+// memplan-worker beside this program.
+std::string DefaultWorker();
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_SERVER_PROGRAM_DEFAULT_PATHS_H_

@@ -1,0 +1,84 @@
+#include "server/program/socket_path.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "planner/base/status_macros.h"
+#include "server/base/descriptor.h"
+
+namespace memplan {
+namespace {
+
+constexpr size_t kMaxPathBytes = sizeof(sockaddr_un{}.sun_path) - 1;
+
+absl::Status MakeFolders(const std::filesystem::path& folder) {
+  if (folder.empty() || access(folder.c_str(), F_OK) == 0) {
+    return absl::OkStatus();
+  }
+  MEMPLAN_RETURN_IF_ERROR(MakeFolders(folder.parent_path()));
+  if (mkdir(folder.c_str(), S_IRWXU) == 0 || errno == EEXIST) {
+    return absl::OkStatus();
+  }
+  return absl::ErrnoToStatus(
+      errno, absl::StrCat("cannot make the socket's folder ", folder.string(),
+                          "; choose another with --socket"));
+}
+
+// 0 if somebody accepts connections at `path`, else why not, as an errno.
+int Connect(const std::string& path) {
+  const Descriptor socket_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket_.is_open()) return errno;
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const int connected =
+      connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address),
+              sizeof(address));
+  return connected == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+absl::Status ClaimSocketPath(const std::string& path) {
+  if (path.size() > kMaxPathBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--socket ", path, " has ", path.size(),
+                     " bytes; the system takes at most ", kMaxPathBytes,
+                     " for a socket, so choose a shorter path"));
+  }
+  MEMPLAN_RETURN_IF_ERROR(
+      MakeFolders(std::filesystem::path(path).parent_path()));
+  struct stat there = {};
+  if (lstat(path.c_str(), &there) != 0) {
+    if (errno == ENOENT) return absl::OkStatus();
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot examine ", path));
+  }
+  if (!S_ISSOCK(there.st_mode)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, " is there and is no socket; choose another --socket"));
+  }
+  const int error = Connect(path);
+  if (error == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a daemon answers at ", path,
+                     " already; stop it, or choose another --socket"));
+  }
+  if (error != ECONNREFUSED) {
+    return absl::ErrnoToStatus(
+        error, absl::StrCat("cannot tell whether a daemon answers at ", path));
+  }
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return absl::ErrnoToStatus(
+        errno, absl::StrCat("cannot remove the dead socket ", path));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace memplan
