@@ -19,7 +19,7 @@ absl::StatusOr<HostPort> ParseHostPort(const std::string& text) {
   const size_t colon = text.rfind(':');
   std::string host = text.substr(0, colon);
   const bool bracketed =
-      host.size() > 2 && host.front() == '[' && host.back() == ']';
+      host.size() >= 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
   const bool has_colon = host.find(':') != std::string::npos;
   int port = 0;

@@ -25,6 +25,7 @@ struct TypedOptions {
 
 void Declare(CLI::App& app, TypedOptions& typed) {
   ServerOptions& options = typed.options;
+  app.option_defaults()->take_last();
   app.set_version_flag("--version", "memplan-server " MEMPLAN_VERSION);
   app.add_option("--store", options.store,
                  "Folder for models, probes and traces")
