@@ -41,6 +41,8 @@ std::string_view FallbackReason(absl::StatusCode code) {
     case absl::StatusCode::kResourceExhausted:
       return "OUT_OF_RESOURCES";
     case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kPermissionDenied:
       return "STORE_DAMAGED";
     case absl::StatusCode::kCancelled:
       return "CALL_CANCELLED";
