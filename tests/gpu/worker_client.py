@@ -10,6 +10,7 @@ import os
 import socket
 import struct
 import subprocess
+import tempfile
 from dataclasses import dataclass
 
 CHANNEL, TRACE = 3, 4
@@ -83,7 +84,10 @@ def run_trial(worker, message, environment=None, timeout=300):
         os.dup2(channel_copy, CHANNEL)
         os.dup2(trace_copy, TRACE)
 
-    process = subprocess.Popen([str(worker)], preexec_fn=place_descriptors, pass_fds=(CHANNEL, TRACE), env=environment)
+    # A device's failed assertions print thousands of lines.
+    talk = tempfile.TemporaryFile()
+    process = subprocess.Popen([str(worker)], preexec_fn=place_descriptors, pass_fds=(CHANNEL, TRACE),
+                               env=environment, stdout=talk, stderr=talk)
     theirs.close()
     try:
         settled, report = converse(ours, message)
@@ -95,7 +99,8 @@ def run_trial(worker, message, environment=None, timeout=300):
             process.kill()
             code = process.wait()
     if report is None:
-        raise RuntimeError(f"the worker ended with {code} and no report")
+        talk.seek(0)
+        raise RuntimeError(f"the worker ended with {code} and no report: {talk.read()[-500:]!r}")
     outcome = Outcome(report, settled, read_trace(trace))
     os.close(trace)
     return outcome

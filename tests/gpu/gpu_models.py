@@ -1,0 +1,50 @@
+"""The models of the GPU checks: makes them, and says what goes with each.
+
+    gpu_models.py FOLDER
+
+Each is traced twice, in train and in eval mode, all side by side. gpt2 is left out
+where transformers is not installed.
+"""
+
+import importlib.util
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+IMAGE = "float32[B,3,224,224]"
+INPUTS = {"resnet50": [IMAGE], "vit": [IMAGE], "gpt2": ["int64[B,256]{0..50257}"]}
+TORCH_NAMES = {"resnet50": "resnet50", "vit": "vit_b_16", "gpt2": "gpt2"}
+
+
+def available(model):
+    return model != "gpt2" or importlib.util.find_spec("transformers") is not None
+
+
+def path_of(folder, model, training):
+    return folder / f"{model}-{'train' if training else 'eval'}.pt"
+
+
+def library_path():
+    """The folders of this Python's torch and CUDA, as a worker needs them."""
+    torch = Path(importlib.util.find_spec("torch").origin).parent
+    return ":".join(str(folder) for folder in [torch / "lib", *torch.parent.glob("nvidia/*/lib")])
+
+
+def make(folder):
+    script = str(ROOT / "scripts/trace_models.py")
+    jobs = [[str(ROOT / "tests/cuda/worker/make_models.py"), str(folder / "tiny")]]
+    for model in filter(available, TORCH_NAMES):
+        name = TORCH_NAMES[model]
+        jobs.append([script, name, "--train", "-o", str(path_of(folder, model, True))])
+        jobs.append([script, name, "-o", str(path_of(folder, model, False))])
+    running = [subprocess.Popen([sys.executable, *job], stdout=subprocess.DEVNULL) for job in jobs]
+    if any([process.wait() for process in running]):
+        sys.exit("a model could not be made")
+
+
+if __name__ == "__main__":
+    start = time.monotonic()
+    make(Path(sys.argv[1]))
+    print(f"models made in {time.monotonic() - start:.0f} s")
