@@ -23,12 +23,10 @@
   MEMPLAN_ASSIGN_OR_RETURN_IMPL(                                  \
       MEMPLAN_MACRO_CONCAT(memplan_status_or_, __LINE__), target, \
       expression)
-// NOLINTBEGIN(bugprone-macro-parentheses): these are names, not expressions
 #define MEMPLAN_ASSIGN_OR_RETURN_IMPL(value, target, expression) \
   auto value = (expression);                                     \
   if (!value.ok()) return value.status();                        \
   target = *std::move(value)
-// NOLINTEND(bugprone-macro-parentheses)
 #define MEMPLAN_MACRO_CONCAT(a, b) MEMPLAN_MACRO_CONCAT_IMPL(a, b)
 #define MEMPLAN_MACRO_CONCAT_IMPL(a, b) a##b
 

@@ -162,10 +162,10 @@ class Search {
 
   SearchAnswer EndByRefusal(const Trial& refused) const {
     SearchAnswer answer = Without(SearchEnd::kFailed, refused);
-    if (refused.traced_batch.value_or(0) > max_batch_) {
-      absl::StrAppend(&answer.message, "; it was traced at batch ",
-                      *refused.traced_batch, ", above the largest allowed, ",
-                      max_batch_);
+    const int64_t traced = refused.traced_batch.value_or(0);
+    if (traced > max_batch_) {
+      absl::StrAppend(&answer.message, "; it was traced at batch ", traced,
+                      ", above the largest allowed, ", max_batch_);
     }
     return answer;
   }

@@ -156,7 +156,9 @@ class ScriptedTrial {
   void MisbehaveInStep() const {
     constexpr std::string_view kDies = "dies by signal ";
     if (situation_.starts_with(kDies)) {
-      kill(getpid(), std::stoi(situation_.substr(kDies.size())));
+      const int number = std::stoi(situation_.substr(kDies.size()));
+      signal(number, SIG_DFL);  // a sanitizer may have taken it
+      kill(getpid(), number);
       Hang();
     }
     if (situation_ == "hangs" || situation_ == "hangs on") Hang();

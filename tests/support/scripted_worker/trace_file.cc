@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cuda/worker/messages/trace_layout.h"
 
@@ -96,11 +97,18 @@ void WriteWildTraceHeader(int descriptor) {
 }
 
 void WriteOverflowingTrace(int descriptor) {
-  WriteTrace(descriptor, 512);
+  const std::string names = NamesArea({"load", "aten::conv2d"});
   TraceHeader header = EmptyHeader();
+  header.name_count = 2;
+  header.name_bytes = names.size();
   header.record_count =
       (FileSize(descriptor) - gpu::kTraceRecordsOffset) / sizeof(TraceRecord);
   header.records_lost = 7;
+  const std::vector<TraceRecord> records(header.record_count,
+                                         Record(TraceEvent::kOperator, 1, 0));
+  WriteAt(descriptor, names.data(), names.size(), gpu::kTraceNamesOffset);
+  WriteAt(descriptor, records.data(), records.size() * sizeof(TraceRecord),
+          gpu::kTraceRecordsOffset);
   WriteAt(descriptor, &header, sizeof(header), 0);
 }
 
