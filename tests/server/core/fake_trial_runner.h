@@ -1,0 +1,116 @@
+// A TrialRunner without processes: a function says how each batch ends. Trials
+// can be held until the test lets them go.
+#ifndef MEMPLAN_TESTS_SERVER_CORE_FAKE_TRIAL_RUNNER_H_
+#define MEMPLAN_TESTS_SERVER_CORE_FAKE_TRIAL_RUNNER_H_
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <array>
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "server/base/descriptor.h"
+#include "server/jobs/trial_runner.h"
+
+namespace memplan::testing {
+
+inline Trial TrialThat(TrialOutcome outcome, std::string message = "") {
+  Trial trial;
+  trial.outcome = outcome;
+  trial.message = std::move(message);
+  if (outcome == TrialOutcome::kFits) trial.steps.resize(1);
+  return trial;
+}
+
+// Thread-safe.
+class FakeTrialRunner : public TrialRunner {
+ public:
+  using Outcome = std::function<absl::StatusOr<TrialResult>(const TrialOrder&)>;
+
+  // Batches up to `largest` fit, all others run out of memory.
+  static Outcome FitsUpTo(int64_t largest) {
+    return [largest](const TrialOrder& order) -> absl::StatusOr<TrialResult> {
+      const bool fits = order.request.batch <= largest;
+      return TrialResult{fits ? TrialThat(TrialOutcome::kFits)
+                              : TrialThat(TrialOutcome::kOutOfMemory, "full"),
+                         std::nullopt};
+    };
+  }
+  static Outcome Always(TrialOutcome outcome, std::string message = "") {
+    return
+        [outcome, message](const TrialOrder&) -> absl::StatusOr<TrialResult> {
+          return TrialResult{TrialThat(outcome, message), std::nullopt};
+        };
+  }
+
+  explicit FakeTrialRunner(Outcome outcome) : outcome_(std::move(outcome)) {}
+
+  absl::StatusOr<TrialResult> Run(
+      const TrialOrder& order, CancelSignal& cancel,
+      const std::function<void(const gpu::Progress&)>& on_progress) override {
+    {
+      const std::lock_guard lock(mutex_);
+      orders_.push_back(order);
+    }
+    for (const gpu::Progress& progress : progress_) on_progress(progress);
+    if (!WaitUntilLetGo(cancel)) return absl::CancelledError("cancelled");
+    absl::StatusOr<TrialResult> result = outcome_(order);
+    if (result.ok()) {
+      result->trial.batch = order.request.batch;
+      result->trial.purpose = order.purpose;
+      result->trial.cap = order.request.cap;
+    }
+    return result;
+  }
+
+  absl::Status CheckUsable() const override { return absl::OkStatus(); }
+
+  // From now on each trial waits for a LetGo of its own, or to be cancelled.
+  void HoldTrials() {
+    gate_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE));
+  }
+  void LetGo(int trials = 1) {
+    (void)eventfd_write(gate_.get(), static_cast<eventfd_t>(trials));
+  }
+  // What each trial's worker says of its progress.
+  void set_progress(std::vector<gpu::Progress> progress) {
+    progress_ = std::move(progress);
+  }
+
+  std::vector<TrialOrder> orders() const {
+    const std::lock_guard lock(mutex_);
+    return orders_;
+  }
+  std::vector<int64_t> batches() const {
+    std::vector<int64_t> batches;
+    for (const TrialOrder& order : orders()) {
+      batches.push_back(order.request.batch);
+    }
+    return batches;
+  }
+
+ private:
+  bool WaitUntilLetGo(const CancelSignal& cancel) {
+    if (!gate_.is_open()) return !cancel.cancelled();
+    std::array<pollfd, 2> wait = {
+        {{gate_.get(), POLLIN, 0}, {cancel.descriptor(), POLLIN, 0}}};
+    (void)poll(wait.data(), wait.size(), -1);
+    if (wait[1].revents != 0) return false;
+    eventfd_t ignored = 0;
+    (void)eventfd_read(gate_.get(), &ignored);
+    return true;
+  }
+
+  const Outcome outcome_;
+  std::vector<gpu::Progress> progress_;
+  Descriptor gate_;
+  mutable std::mutex mutex_;
+  std::vector<TrialOrder> orders_;
+};
+
+}  // namespace memplan::testing
+
+#endif  // MEMPLAN_TESTS_SERVER_CORE_FAKE_TRIAL_RUNNER_H_

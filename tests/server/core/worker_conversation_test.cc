@@ -1,0 +1,210 @@
+#include "server/workers/worker_conversation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <thread>
+
+#include "cuda/worker/messages/frame.h"
+#include "server/base/descriptor.h"
+#include "server/jobs/trial_runner.h"
+#include "tests/support/status_matchers.h"
+
+namespace memplan {
+namespace {
+
+using ::memplan::testing::IsOk;
+using std::chrono::steady_clock;
+
+const gpu::Hello kHello{
+    .protocol_version = gpu::kProtocolVersion, .pid = 7, .torch_version = "2"};
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The worker's messages lie ready in the socket before the daemon talks: they
+// are small.
+class TalkWithWorkerTest : public ::testing::Test {
+ protected:
+  TalkWithWorkerTest() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()),
+              0);
+    daemon_ = Descriptor(ends[0]);
+    worker_ = Descriptor(ends[1]);
+    order_.request.steps = 2;
+    order_.request.batch = 8;
+    order_.hello_deadline = steady_clock::now() + std::chrono::seconds(30);
+    order_.deadline = order_.hello_deadline;
+    order_.on_progress = [this](const gpu::Progress& progress) {
+      phases_.push_back(progress.phase);
+    };
+    order_.read_context =
+        [](const gpu::Settled& settled) -> std::optional<ContextReading> {
+      return ContextReading{settled.reserved + Bytes(1), "nvml_process"};
+    };
+  }
+
+  void Say(const gpu::WorkerMessage& message) { SayText(gpu::Encode(message)); }
+  void SayText(const std::string& json) {
+    EXPECT_THAT(gpu::WriteFrame(worker_.get(), json, order_.deadline), IsOk());
+  }
+  void SayReport(gpu::EndKind end, size_t steps) {
+    gpu::Report report;
+    report.end = end;
+    report.steps.resize(steps);
+    Say(report);
+  }
+  void SayBytes(const std::string& bytes) {
+    EXPECT_EQ(send(worker_.get(), bytes.data(), bytes.size(), 0),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  // What the daemon said next.
+  gpu::DaemonMessage Heard() {
+    const auto frame = gpu::ReadFrame(worker_.get(), order_.deadline);
+    EXPECT_THAT(frame, IsOk());
+    const auto message = gpu::DecodeDaemonMessage(*frame);
+    EXPECT_THAT(message, IsOk());
+    return *message;
+  }
+  Talk Run() { return TalkWithWorker(daemon_.get(), order_); }
+  void ExpectNonsense(const std::string& words) {
+    const Talk talk = Run();
+    EXPECT_EQ(talk.end, TalkEnd::kNonsense);
+    EXPECT_THAT(talk.words, HasSubstr(words));
+    EXPECT_FALSE(talk.report);
+  }
+
+  Descriptor daemon_;
+  Descriptor worker_;
+  TalkOrder order_;
+  std::vector<std::string> phases_;
+};
+
+TEST_F(TalkWithWorkerTest, GoesFromHelloToReport) {
+  Say(kHello);
+  Say(gpu::Progress{"load", 0});
+  Say(gpu::Progress{"step", 1});
+  Say(gpu::Settled{MiB(2), {}, {}});
+  SayReport(gpu::EndKind::kRan, 2);
+  const Talk talk = Run();
+  EXPECT_EQ(talk.end, TalkEnd::kReported);
+  EXPECT_TRUE(talk.said_hello);
+  ASSERT_TRUE(talk.report);
+  EXPECT_EQ(talk.report->steps.size(), 2u);
+  ASSERT_TRUE(talk.context);
+  EXPECT_EQ(talk.context->context, MiB(2) + Bytes(1));
+  EXPECT_THAT(phases_, ElementsAre("load", "step", "report"));
+  EXPECT_EQ(std::get<gpu::TrialRequest>(Heard()).batch, 8);
+  EXPECT_TRUE(std::holds_alternative<gpu::Proceed>(Heard()));
+}
+
+TEST_F(TalkWithWorkerTest, TakesAFailureWithoutSettling) {
+  Say(kHello);
+  SayReport(gpu::EndKind::kOutOfMemory, 1);
+  const Talk talk = Run();
+  EXPECT_EQ(talk.end, TalkEnd::kReported);
+  EXPECT_FALSE(talk.context);
+}
+
+TEST_F(TalkWithWorkerTest, TellsThatTheWorkerClosed) {
+  Say(kHello);
+  Say(gpu::Progress{"load", 0});
+  shutdown(worker_.get(), SHUT_WR);
+  const Talk talk = Run();
+  EXPECT_EQ(talk.end, TalkEnd::kClosed);
+  EXPECT_EQ(talk.phase, "load");
+}
+
+TEST_F(TalkWithWorkerTest, TellsThatTheWorkerClosedWithinAFrame) {
+  Say(kHello);
+  SayBytes(std::string("\x10\0\0\0{\"ty", 8));
+  shutdown(worker_.get(), SHUT_WR);
+  EXPECT_EQ(Run().end, TalkEnd::kClosed);
+}
+
+TEST_F(TalkWithWorkerTest, WaitsForTheHelloNoLongerThanItMay) {
+  order_.hello_deadline = steady_clock::now();
+  const Talk talk = Run();
+  EXPECT_EQ(talk.end, TalkEnd::kTimedOut);
+  EXPECT_FALSE(talk.said_hello);
+  EXPECT_EQ(talk.phase, "start");
+}
+
+TEST_F(TalkWithWorkerTest, WaitsForTheRestNoLongerThanItMay) {
+  Say(kHello);
+  order_.deadline = steady_clock::now() + std::chrono::milliseconds(20);
+  const Talk talk = Run();
+  EXPECT_EQ(talk.end, TalkEnd::kTimedOut);
+}
+
+TEST_F(TalkWithWorkerTest, EndsWhenCancelled) {
+  CancelSignal cancel;
+  cancel.Cancel();
+  order_.wake = cancel.descriptor();
+  EXPECT_EQ(Run().end, TalkEnd::kCancelled);
+}
+
+TEST_F(TalkWithWorkerTest, RefusesAnotherVersion) {
+  Say(gpu::Hello{.protocol_version = 9, .pid = 1, .torch_version = ""});
+  const Talk talk = Run();
+  EXPECT_EQ(talk.end, TalkEnd::kOtherVersion);
+  EXPECT_THAT(talk.words, HasSubstr("version 9"));
+}
+
+TEST_F(TalkWithWorkerTest, WantsTheHelloFirstAndOnce) {
+  Say(gpu::Progress{"load", 0});
+  ExpectNonsense("no hello");
+}
+
+TEST_F(TalkWithWorkerTest, WantsOneHello) {
+  Say(kHello);
+  Say(kHello);
+  ExpectNonsense("hello twice");
+}
+
+TEST_F(TalkWithWorkerTest, WantsOneSettling) {
+  Say(kHello);
+  Say(gpu::Settled{});
+  Say(gpu::Settled{});
+  ExpectNonsense("settled twice");
+}
+
+TEST_F(TalkWithWorkerTest, WantsAllStepsOfATrialThatRan) {
+  Say(kHello);
+  SayReport(gpu::EndKind::kRan, 1);
+  ExpectNonsense("1 steps of 2");
+}
+
+TEST_F(TalkWithWorkerTest, WantsNoMoreStepsThanOrdered) {
+  Say(kHello);
+  SayReport(gpu::EndKind::kOutOfMemory, 3);
+  ExpectNonsense("3 steps of 2");
+}
+
+TEST_F(TalkWithWorkerTest, WantsJson) {
+  Say(kHello);
+  SayText("not json");
+  const Talk talk = Run();
+  EXPECT_EQ(talk.end, TalkEnd::kNonsense);
+}
+
+TEST_F(TalkWithWorkerTest, WantsShortFrames) {
+  Say(kHello);
+  SayBytes("\xff\xff\xff\x7f");
+  ExpectNonsense("announced");
+}
+
+TEST_F(TalkWithWorkerTest, WantsAnEnd) {
+  // More than the socket holds: the worker talks on another thread.
+  std::thread talkative([this] {
+    Say(kHello);
+    for (int i = 0; i < 1000; ++i) Say(gpu::Progress{"load", 0});
+  });
+  ExpectNonsense("more than 1000 messages");
+  talkative.join();
+}
+
+}  // namespace
+}  // namespace memplan
