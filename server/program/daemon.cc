@@ -131,8 +131,9 @@ std::string Daemon::ReadyLine() const {
 void Daemon::Stop() {
   serving_ = false;
   if (rpc_ != nullptr) rpc_->StopServing();
-  if (jobs_ != nullptr) jobs_->Stop();
+  // First, so that no trial waits for a driver that hangs.
   if (devices_ != nullptr) devices_->Stop();
+  if (jobs_ != nullptr) jobs_->Stop();
   if (rpc_ != nullptr) rpc_->Shutdown(kShutdownPatience);
   if (disk_ != nullptr) disk_->Stop();
   metrics_page_ = nullptr;
