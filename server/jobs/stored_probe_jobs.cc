@@ -57,7 +57,7 @@ StoredProbeJobs::StoredProbeJobs(Options options, ProbeStore& store,
   counts_.trials_by_outcome.resize(kOutcomes);
 }
 
-StoredProbeJobs::~StoredProbeJobs() { Stop(); }
+StoredProbeJobs::~StoredProbeJobs() { StoredProbeJobs::Stop(); }
 
 absl::Status StoredProbeJobs::Load() {
   MEMPLAN_ASSIGN_OR_RETURN(std::vector<Probe> probes, store_.LoadAll());
