@@ -1,0 +1,20 @@
+// The gRPC channel a client talks through: limits, keepalive, and which calls
+// gRPC itself repeats.
+#ifndef MEMPLAN_CLIENT_CHANNEL_H_
+#define MEMPLAN_CLIENT_CHANNEL_H_
+
+#include <grpcpp/channel.h>
+
+#include <memory>
+
+#include "client/address.h"
+
+namespace memplan {
+
+// A channel that connects at its first call. Unary reads that end in UNAVAILABLE
+// are sent up to four times within about a second; nothing else is repeated.
+std::shared_ptr<grpc::Channel> MakeChannel(const DaemonAddress& address);
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_CLIENT_CHANNEL_H_

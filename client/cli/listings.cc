@@ -1,0 +1,112 @@
+#include "client/cli/listings.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/table.h"
+#include "client/cli/words.h"
+#include "client/errors.h"
+
+namespace memplan {
+namespace {
+
+// `-` for what the driver does not give.
+std::string Amount(bool known, int64_t bytes) {
+  return known ? BytesWords(bytes) : "-";
+}
+
+bool HasProcesses(const v1::ListDevicesResponse& devices) {
+  return std::any_of(
+      devices.devices().begin(), devices.devices().end(),
+      [](const v1::Device& device) { return device.processes_size() > 0; });
+}
+
+std::string ProcessTable(const v1::ListDevicesResponse& devices) {
+  Table table({{"DEVICE"},
+               {"PID", Align::kRight},
+               {"USED", Align::kRight},
+               {"PROCESS"}});
+  for (const v1::Device& device : devices.devices()) {
+    for (const v1::DeviceProcess& process : device.processes()) {
+      table.AddRow({device.id(), absl::StrCat(process.pid()),
+                    Amount(process.has_used_bytes(), process.used_bytes()),
+                    process.name()});
+    }
+  }
+  return table.Text();
+}
+
+}  // namespace
+
+std::string DeviceTable(const v1::ListDevicesResponse& devices) {
+  Table table({{"DEVICE"},
+               {"NAME"},
+               {"TOTAL", Align::kRight},
+               {"DRIVER RESERVE", Align::kRight},
+               {"USED", Align::kRight},
+               {"FREE", Align::kRight},
+               {"UNATTRIBUTED", Align::kRight}});
+  std::string notes;
+  for (const v1::Device& device : devices.devices()) {
+    table.AddRow(
+        {device.id(), device.display_name(),
+         Amount(device.has_total_bytes(), device.total_bytes()),
+         Amount(device.has_driver_reserve_bytes(),
+                device.driver_reserve_bytes()),
+         Amount(device.has_used_bytes(), device.used_bytes()),
+         Amount(device.has_free_bytes(), device.free_bytes()),
+         Amount(device.has_unattributed_bytes(), device.unattributed_bytes())});
+    if (!device.read_error().empty()) {
+      absl::StrAppend(&notes, device.id(), " could not be read: ",
+                      PrintableText(device.read_error()), "\n");
+    }
+  }
+  std::string text = table.Text() + notes;
+  if (HasProcesses(devices)) text += "\n" + ProcessTable(devices);
+  return text;
+}
+
+std::string ModelTable(const v1::ListModelsResponse& models) {
+  Table table({{"MODEL"}, {"NAME"}, {"SIZE", Align::kRight}, {"STORED"}});
+  for (const v1::Model& model : models.models()) {
+    table.AddRow({ShortHash(model.sha256()), model.display_name(),
+                  BytesWords(model.size_bytes()),
+                  TimeWords(model.create_time())});
+  }
+  return table.Text();
+}
+
+std::string ProbeTable(const v1::ListProbesResponse& probes) {
+  Table table({{"PROBE"},
+               {"STATE"},
+               {"TASK"},
+               {"BATCH", Align::kRight},
+               {"MODE"},
+               {"MODEL"},
+               {"DEVICE"},
+               {"CREATED"}});
+  for (const v1::Probe& probe : probes.probes()) {
+    table.AddRow({probe.id(), StateWords(probe.state()),
+                  probe.spec().has_search() ? "search" : "profile",
+                  AnswerWords(probe), ModeWords(probe.spec()),
+                  ShortHash(probe.spec().model_sha256()),
+                  probe.spec().device_id(), TimeWords(probe.create_time())});
+  }
+  return table.Text();
+}
+
+std::string AnswerWords(const v1::Probe& probe) {
+  if (!probe.has_plan()) return "";
+  switch (probe.plan().verdict()) {
+    case v1::PLAN_VERDICT_FOUND:
+      return absl::StrCat(probe.plan().safe_batch());
+    case v1::PLAN_VERDICT_FIXED_BATCH:
+      return absl::StrCat(probe.plan().safe_batch(), " (fixed)");
+    case v1::PLAN_VERDICT_DOES_NOT_FIT:
+      return "none";
+    default:
+      return "?";
+  }
+}
+
+}  // namespace memplan

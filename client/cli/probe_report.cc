@@ -1,0 +1,194 @@
+#include "client/cli/probe_report.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/table.h"
+#include "client/cli/words.h"
+
+namespace memplan {
+namespace {
+
+std::string BatchWords(const v1::Plan& plan) {
+  switch (plan.verdict()) {
+    case v1::PLAN_VERDICT_FOUND:
+      return absl::StrCat(plan.safe_batch());
+    case v1::PLAN_VERDICT_FIXED_BATCH:
+      return absl::StrCat(plan.safe_batch(), " (fixed batch ",
+                          plan.safe_batch(), ": it is baked into the model)");
+    case v1::PLAN_VERDICT_DOES_NOT_FIT:
+      return "none: it does not fit at batch 1";
+    default:
+      return absl::StrCat("unknown verdict ", plan.verdict());
+  }
+}
+
+std::string VerifiedWords(const v1::Plan& plan) {
+  if (!plan.verified()) return "no";
+  return absl::StrCat(
+      "ran again in ", plan.verifying_trials(),
+      plan.verifying_trials() == 1 ? " fresh process" : " fresh processes");
+}
+
+std::string StopWords(const v1::Plan& plan) {
+  switch (plan.limit()) {
+    case v1::SEARCH_LIMIT_MEMORY:
+      return "memory: the next batch does not fit";
+    case v1::SEARCH_LIMIT_MAX_BATCH:
+      return "the largest batch to consider runs (raise --max-batch)";
+    case v1::SEARCH_LIMIT_OTHER_FAILURE:
+      return absl::StrCat("not memory: ", plan.limit_message());
+    default:
+      return absl::StrCat("unknown (", plan.limit(), ")");
+  }
+}
+
+std::string NeighbourWords(const v1::Plan& plan) {
+  std::vector<std::string> words;
+  for (const v1::Neighbour& neighbour : plan.neighbours()) {
+    words.push_back(absl::StrCat(neighbour.batch(), " ",
+                                 OutcomeWords(neighbour.outcome()), " (trial ",
+                                 neighbour.trial_number(), ")"));
+  }
+  return words.empty() ? "none were run" : absl::StrJoin(words, ", ");
+}
+
+void AddQuantity(Table& table, const std::string& name, bool known,
+                 const v1::Quantity& quantity, const std::string& note = "") {
+  if (!known) {
+    table.AddRow({name, "unknown"});
+    return;
+  }
+  table.AddRow({name, absl::StrCat(BytesWords(quantity.bytes()), ", ",
+                                   ProvenanceWords(quantity), note)});
+}
+
+void AddQuantities(Table& table, const v1::Probe& probe) {
+  const v1::Plan& plan = probe.plan();
+  AddQuantity(table, "peak requested", plan.has_peak_requested(),
+              plan.peak_requested());
+  AddQuantity(table, "peak allocated", plan.has_peak_allocated(),
+              plan.peak_allocated());
+  AddQuantity(table, "peak active", plan.has_peak_active(), plan.peak_active());
+  AddQuantity(table, "peak reserved", plan.has_peak_reserved(),
+              plan.peak_reserved());
+  AddQuantity(table, "context", plan.has_context(), plan.context());
+  AddQuantity(table, "fragmentation", plan.has_fragmentation(),
+              plan.fragmentation(),
+              plan.has_fragmentation_ratio()
+                  ? absl::StrFormat(", %.1f %% of reserved",
+                                    plan.fragmentation_ratio() * 100)
+                  : "");
+  table.AddRow({"peak in", plan.peak_step() < 0
+                               ? "the load of the model"
+                               : absl::StrCat("step ", plan.peak_step() + 1,
+                                              " of ", probe.spec().steps())});
+}
+
+std::string PlanReport(const v1::Probe& probe) {
+  const v1::Plan& plan = probe.plan();
+  const bool found = plan.verdict() != v1::PLAN_VERDICT_DOES_NOT_FIT;
+  Table table({{}, {}});
+  table.AddRow({"largest safe batch", BatchWords(plan)});
+  if (found) {
+    table.AddRow({"verified", VerifiedWords(plan)});
+    AddQuantities(table, probe);
+    table.AddRow({"neighbours", NeighbourWords(plan)});
+    if (plan.unsafe_running_batches_size() > 0) {
+      table.AddRow(
+          {"larger, not safe",
+           absl::StrCat(absl::StrJoin(plan.unsafe_running_batches(), ", "),
+                        " ran although a smaller batch failed")});
+    }
+  }
+  if (plan.verdict() == v1::PLAN_VERDICT_FOUND) {
+    table.AddRow({"stopped by", StopWords(plan)});
+  } else if (!plan.limit_message().empty()) {
+    table.AddRow({"because", plan.limit_message()});
+  }
+  table.AddRow({"trials", absl::StrCat(plan.trial_count(), ", of which ",
+                                       plan.out_of_memory_count(),
+                                       " ran out of memory")});
+  table.AddRow({"took", DurationWords(plan.duration())});
+  table.AddRow({"ran", absl::StrCat(ModeWords(probe.spec()), ", on ",
+                                    probe.spec().device_id())});
+  table.AddRow({"probe", probe.id()});
+  return table.Text();
+}
+
+std::string OptionalBytes(bool known, int64_t bytes) {
+  return known ? BytesWords(bytes) : "-";
+}
+
+std::vector<std::string> TrialRow(const v1::Trial& trial) {
+  const v1::Peaks& peaks = trial.peaks();
+  return {absl::StrCat(trial.batch()),
+          OutcomeWords(trial.outcome()),
+          BytesWords(peaks.requested_bytes()),
+          BytesWords(peaks.allocated_bytes()),
+          BytesWords(peaks.active_bytes()),
+          OptionalBytes(peaks.has_reserved_bytes(), peaks.reserved_bytes()),
+          OptionalBytes(trial.has_context_bytes(), trial.context_bytes()),
+          OptionalBytes(trial.has_fragmentation_bytes(),
+                        trial.fragmentation_bytes()),
+          absl::StrCat(trial.allocation_retries()),
+          DurationWords(trial.duration())};
+}
+
+}  // namespace
+
+std::string TrialTable(const v1::Probe& probe) {
+  Table table({{"BATCH", Align::kRight},
+               {"OUTCOME"},
+               {"REQUESTED", Align::kRight},
+               {"ALLOCATED", Align::kRight},
+               {"ACTIVE", Align::kRight},
+               {"RESERVED", Align::kRight},
+               {"CONTEXT", Align::kRight},
+               {"FRAGMENTATION", Align::kRight},
+               {"RETRIES", Align::kRight},
+               {"TOOK", Align::kRight}});
+  std::string notes;
+  for (const v1::Trial& trial : probe.trials()) {
+    table.AddRow(TrialRow(trial));
+    if (!trial.message().empty()) {
+      absl::StrAppend(&notes, "batch ", trial.batch(), ": ",
+                      PrintableText(trial.message()), "\n");
+    }
+  }
+  return table.Text() + notes;
+}
+
+std::string ProbeReport(const v1::Probe& probe) {
+  if (probe.has_plan()) return PlanReport(probe);
+  return probe.trials_size() > 0 ? TrialTable(probe) : "";
+}
+
+ExitCode ExitCodeOfProbe(const v1::Probe& probe) {
+  if (probe.state() != v1::PROBE_STATE_SUCCEEDED) return kExitError;
+  if (probe.has_plan()) {
+    switch (probe.plan().verdict()) {
+      case v1::PLAN_VERDICT_FOUND:
+      case v1::PLAN_VERDICT_FIXED_BATCH:
+        return kExitDone;
+      case v1::PLAN_VERDICT_DOES_NOT_FIT:
+        return kExitNever;
+      default:
+        return kExitError;
+    }
+  }
+  const auto count = [&probe](v1::TrialOutcome outcome) {
+    return std::count_if(
+        probe.trials().begin(), probe.trials().end(),
+        [outcome](const auto& trial) { return trial.outcome() == outcome; });
+  };
+  const auto fit = count(v1::TRIAL_OUTCOME_FITS);
+  const auto ran_out = count(v1::TRIAL_OUTCOME_OUT_OF_MEMORY);
+  if (fit + ran_out < probe.trials_size()) return kExitError;
+  return fit > 0 ? kExitDone : kExitNever;
+}
+
+}  // namespace memplan

@@ -1,0 +1,26 @@
+// The verbs, one file each. Adding one gives the parser its flags; parsing a
+// command line that names it sets `command` to what is to be done.
+#ifndef MEMPLAN_CLIENT_CLI_VERBS_H_
+#define MEMPLAN_CLIENT_CLI_VERBS_H_
+
+#include <CLI/App.hpp>
+#include <functional>
+
+#include "client/cli/console.h"
+
+namespace memplan {
+
+// Does the work and returns the code to exit with.
+using Command = std::function<int(Console& console)>;
+
+void AddModelsVerb(CLI::App& app, Command& command);
+void AddDevicesVerb(CLI::App& app, Command& command);
+void AddProbeVerb(CLI::App& app, Command& command);
+void AddProfileVerb(CLI::App& app, Command& command);
+void AddWatchVerb(CLI::App& app, Command& command);
+void AddCancelVerb(CLI::App& app, Command& command);
+void AddListVerb(CLI::App& app, Command& command);
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_CLIENT_CLI_VERBS_H_

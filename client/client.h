@@ -1,0 +1,112 @@
+// A typed client of the daemon: one method a call, protobuf messages as the
+// vocabulary, absl::Status with the daemon's details as payloads (errors.h).
+//
+// Short calls have a deadline. Reads that meet a daemon that is just starting or
+// stopping are tried again for about a second; calls that change something are
+// sent once.
+#ifndef MEMPLAN_CLIENT_CLIENT_H_
+#define MEMPLAN_CLIENT_CLIENT_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/address.h"
+#include "memplan/v1/device_service.grpc.pb.h"
+#include "memplan/v1/model_service.grpc.pb.h"
+#include "memplan/v1/probe_service.grpc.pb.h"
+
+namespace memplan {
+
+class ModelFile;
+
+struct ClientOptions {
+  DaemonAddress address;
+  // The longest a short call may take. An upload gets a second more for each MiB.
+  std::chrono::milliseconds timeout = std::chrono::seconds(15);
+  // How long WatchProbe tries to reach a daemon that has gone away.
+  std::chrono::milliseconds reconnect_patience = std::chrono::seconds(30);
+};
+
+// Called with the bytes sent so far and the bytes of the whole file.
+using UploadProgress = std::function<void(int64_t sent, int64_t total)>;
+
+// What a watcher is told; both may be empty.
+struct WatchObserver {
+  std::function<void(const v1::Probe&)> on_change;
+  // The daemon went away; the watch goes on once it is back.
+  std::function<void(const absl::Status&)> on_lost;
+};
+
+// True for SUCCEEDED, FAILED and CANCELLED.
+bool HasEnded(v1::ProbeState state);
+
+// Thread-safe. Every method blocks and returns, besides the errors the protos
+// name: kUnavailable if the daemon cannot be reached, kDeadlineExceeded if it
+// does not answer in time, kCancelled if `stop` asks for it.
+class Client {
+ public:
+  // Makes a channel; connects at the first call.
+  explicit Client(ClientOptions options);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Reads the file twice: once for its SHA-256, and once to send it, unless the
+  // daemon has it already (`already_stored`). kNotFound, kPermissionDenied or
+  // kInvalidArgument, naming the path, for a file that cannot be read or is empty.
+  absl::StatusOr<v1::UploadModelResponse> UploadModel(
+      const std::string& path, const std::string& display_name,
+      const UploadProgress& progress, const std::stop_token& stop);
+  absl::StatusOr<v1::Model> GetModel(const std::string& sha256);
+  // All models: every page in one answer.
+  absl::StatusOr<v1::ListModelsResponse> ListModels();
+  absl::StatusOr<v1::DeleteModelResponse> DeleteModel(
+      const std::string& sha256);
+
+  absl::StatusOr<v1::ListDevicesResponse> ListDevices();
+
+  absl::StatusOr<v1::Probe> CreateProbe(const v1::ProbeSpec& spec,
+                                        const std::string& request_id);
+  absl::StatusOr<v1::Probe> GetProbe(const std::string& id);
+  // The newest probes, at most `limit`.
+  absl::StatusOr<v1::ListProbesResponse> ListProbes(int limit);
+  absl::StatusOr<v1::Probe> CancelProbe(const std::string& id);
+
+  // Follows a probe to its end and returns it then. Begins anew if the daemon
+  // goes away and comes back within `reconnect_patience`.
+  absl::StatusOr<v1::Probe> WatchProbe(const std::string& id,
+                                       const WatchObserver& observer,
+                                       const std::stop_token& stop);
+
+ private:
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> Call(
+      Stub& stub,
+      grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                   Response*),
+      const Request& request);
+  absl::Status SendModel(ModelFile& file, const v1::UploadHeader& header,
+                         const UploadProgress& progress,
+                         const std::stop_token& stop,
+                         v1::UploadModelResponse& response);
+  absl::Status WatchOnce(const std::string& id, const WatchObserver& observer,
+                         const std::stop_token& stop,
+                         std::optional<v1::Probe>& latest);
+  absl::Status FromRpc(const grpc::Status& status) const;
+
+  ClientOptions options_;
+  std::unique_ptr<v1::ModelService::StubInterface> models_;
+  std::unique_ptr<v1::DeviceService::StubInterface> devices_;
+  std::unique_ptr<v1::ProbeService::StubInterface> probes_;
+};
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_CLIENT_CLIENT_H_

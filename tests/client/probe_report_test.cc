@@ -1,0 +1,164 @@
+#include "client/cli/probe_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/client/probes_for_tests.h"
+
+namespace memplan {
+namespace {
+
+using ::memplan::testing::FoundProbe;
+using ::memplan::testing::MakeTrial;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(ProbeReportTest, TellsThePlanWithTheEvidenceOfEachNumber) {
+  EXPECT_EQ(
+      ProbeReport(FoundProbe()),
+      "largest safe batch  37\n"
+      "verified            ran again in 1 fresh process\n"
+      "peak requested      1.50 GiB, verified in trial 9\n"
+      "peak allocated      1.50 GiB, verified in trial 9\n"
+      "peak active         1.50 GiB, verified in trial 9\n"
+      "peak reserved       2.00 GiB, measured in trial 3\n"
+      "context             512 MiB, verified in trial 9\n"
+      "fragmentation       512 MiB, verified in trial 9, 25.0 % of "
+      "reserved\n"
+      "peak in             step 2 of 4\n"
+      "neighbours          35 fits (trial 7), 38 out of memory (trial 6)\n"
+      "stopped by          memory: the next batch does not fit\n"
+      "trials              9, of which 3 ran out of memory\n"
+      "took                1 min 23 s\n"
+      "ran                 train adam, as eager, on GPU-1\n"
+      "probe               probe-1\n");
+}
+
+TEST(ProbeReportTest, SaysWhatIsUnknownOnTheCpuDevice) {
+  v1::Probe probe = FoundProbe();
+  probe.mutable_plan()->clear_peak_reserved();
+  probe.mutable_plan()->clear_context();
+  probe.mutable_plan()->set_peak_step(-1);
+  const std::string report = ProbeReport(probe);
+  EXPECT_THAT(report, HasSubstr("peak reserved       unknown\n"));
+  EXPECT_THAT(report, HasSubstr("context             unknown\n"));
+  EXPECT_THAT(report, HasSubstr("peak in             the load of the model\n"));
+}
+
+TEST(ProbeReportTest, NamesLargerBatchesThatAreNotSafe) {
+  v1::Probe probe = FoundProbe();
+  probe.mutable_plan()->add_unsafe_running_batches(39);
+  EXPECT_THAT(ProbeReport(probe),
+              HasSubstr("larger, not safe    39 ran although a smaller batch "
+                        "failed\n"));
+}
+
+TEST(ProbeReportTest, TellsWhyTheSearchWentNoHigher) {
+  v1::Probe probe = FoundProbe();
+  probe.mutable_plan()->set_limit(v1::SEARCH_LIMIT_MAX_BATCH);
+  EXPECT_THAT(ProbeReport(probe), HasSubstr("--max-batch"));
+  probe.mutable_plan()->set_limit(v1::SEARCH_LIMIT_OTHER_FAILURE);
+  probe.mutable_plan()->set_limit_message("batch 38 timed out");
+  EXPECT_THAT(
+      ProbeReport(probe),
+      HasSubstr("stopped by          not memory: batch 38 timed out\n"));
+}
+
+TEST(ProbeReportTest, SaysThatNothingFits) {
+  v1::Probe probe = FoundProbe();
+  v1::Plan& plan = *probe.mutable_plan();
+  plan.Clear();
+  plan.set_verdict(v1::PLAN_VERDICT_DOES_NOT_FIT);
+  plan.set_limit_message("the weights alone exceed the cap");
+  plan.set_trial_count(1);
+  plan.set_out_of_memory_count(1);
+  EXPECT_EQ(ProbeReport(probe),
+            "largest safe batch  none: it does not fit at batch 1\n"
+            "because             the weights alone exceed the cap\n"
+            "trials              1, of which 1 ran out of memory\n"
+            "took                0 ms\n"
+            "ran                 train adam, as eager, on GPU-1\n"
+            "probe               probe-1\n");
+  EXPECT_EQ(ExitCodeOfProbe(probe), kExitNever);
+}
+
+TEST(ProbeReportTest, SaysThatTheBatchIsFixed) {
+  v1::Probe probe = FoundProbe();
+  probe.mutable_plan()->set_verdict(v1::PLAN_VERDICT_FIXED_BATCH);
+  probe.mutable_plan()->set_safe_batch(2);
+  EXPECT_THAT(ProbeReport(probe),
+              HasSubstr("largest safe batch  2 (fixed batch 2: it is baked "
+                        "into the model)\n"));
+  EXPECT_THAT(ProbeReport(probe), Not(HasSubstr("stopped by")));
+  EXPECT_EQ(ExitCodeOfProbe(probe), kExitDone);
+}
+
+v1::Probe ProfileOf(const std::vector<v1::TrialOutcome>& outcomes) {
+  v1::Probe probe;
+  probe.set_state(v1::PROBE_STATE_SUCCEEDED);
+  probe.mutable_spec()->mutable_profile();
+  int64_t batch = 1;
+  for (const v1::TrialOutcome outcome : outcomes) {
+    *probe.add_trials() = MakeTrial(static_cast<int>(batch), batch, outcome);
+    batch *= 8;
+  }
+  return probe;
+}
+
+TEST(TrialTableTest, HasARowABatchAndTheWordsOfThoseThatFailed) {
+  v1::Probe probe =
+      ProfileOf({v1::TRIAL_OUTCOME_FITS, v1::TRIAL_OUTCOME_OUT_OF_MEMORY});
+  probe.mutable_trials(0)->mutable_peaks()->set_reserved_bytes(2 << 20);
+  probe.mutable_trials(0)->set_context_bytes(3 << 20);
+  probe.mutable_trials(0)->set_fragmentation_bytes(1 << 20);
+  probe.mutable_trials(1)->set_message("8.00 MiB refused");
+  probe.mutable_trials(1)->set_allocation_retries(12);
+  EXPECT_EQ(
+      ProbeReport(probe),
+      "BATCH  OUTCOME        REQUESTED  ALLOCATED    ACTIVE  RESERVED   "
+      "CONTEXT  FRAGMENTATION  RETRIES   TOOK\n"
+      "    1  fits            1.00 MiB   1.00 MiB  1.00 MiB  2.00 MiB  "
+      "3.00 MiB       1.00 MiB        0  2.0 s\n"
+      "    8  out of memory   8.00 MiB   8.00 MiB  8.00 MiB         -         "
+      "-              -       12  2.0 s\n"
+      "batch 8: 8.00 MiB refused\n");
+}
+
+struct ProfileCase {
+  std::string name;
+  std::vector<v1::TrialOutcome> outcomes;
+  ExitCode code;
+};
+class ExitCodeOfProfileTest : public ::testing::TestWithParam<ProfileCase> {};
+
+TEST_P(ExitCodeOfProfileTest, GivesTheCode) {
+  EXPECT_EQ(ExitCodeOfProbe(ProfileOf(GetParam().outcomes)), GetParam().code);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Outcomes, ExitCodeOfProfileTest,
+    ::testing::ValuesIn<ProfileCase>({
+        {"AllFit", {v1::TRIAL_OUTCOME_FITS}, kExitDone},
+        {"SomeFit",
+         {v1::TRIAL_OUTCOME_FITS, v1::TRIAL_OUTCOME_OUT_OF_MEMORY},
+         kExitDone},
+        {"NoneFits", {v1::TRIAL_OUTCOME_OUT_OF_MEMORY}, kExitNever},
+        {"OneTimedOut",
+         {v1::TRIAL_OUTCOME_FITS, v1::TRIAL_OUTCOME_TIMED_OUT},
+         kExitError},
+        {"OneDied", {v1::TRIAL_OUTCOME_WORKER_DIED}, kExitError},
+    }),
+    [](const auto& test) { return test.param.name; });
+
+TEST(ExitCodeOfProbeTest, IsAnErrorForWhatDidNotSucceed) {
+  v1::Probe probe = FoundProbe();
+  EXPECT_EQ(ExitCodeOfProbe(probe), kExitDone);
+  probe.set_state(v1::PROBE_STATE_CANCELLED);
+  EXPECT_EQ(ExitCodeOfProbe(probe), kExitError);
+}
+
+}  // namespace
+}  // namespace memplan

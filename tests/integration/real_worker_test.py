@@ -1,0 +1,96 @@
+"""The whole path with the real worker, on the CPU device, with tiny models."""
+
+import os
+import pathlib
+import signal
+import unittest
+
+from harness import DONE, ERROR, MODELS, NEVER, WORKER, IntegrationTest, wait_until
+
+
+@unittest.skipUnless(MODELS, "the worker was not built")
+class RealWorkerTest(IntegrationTest):
+    worker = WORKER
+
+    def setUp(self):
+        super().setUp()
+        self.start_server()
+
+    @staticmethod
+    def model(name):
+        return pathlib.Path(MODELS) / f"{name}.pt"
+
+    def on_cpu(self, verb, name, model_input, cap, *more):
+        return [verb, self.model(name), "--input", model_input, "--device", "cpu", "--cap", cap,
+                *more]
+
+    def test_a_probe_finds_what_trying_by_hand_finds(self):
+        mlp = ("mlp", "float32[B,64]", "1MiB", "--train", "sgd", "--steps", "2")
+        probe = self.memplan_json(*self.on_cpu("probe", *mlp))
+        plan = probe["plan"]
+        self.assertEqual(plan["verdict"], "PLAN_VERDICT_FOUND")
+        self.assertTrue(plan["verified"])
+        self.assertGreater(plan["out_of_memory_count"], 0)
+        safe = int(plan["safe_batch"])
+        self.memplan(*self.on_cpu("profile", *mlp, "--batches", f"{safe - 1},{safe}"), code=DONE)
+        self.memplan(*self.on_cpu("profile", *mlp, "--batch", safe + 1), code=NEVER)
+
+    def test_inference_takes_less_than_recording_gradients(self):
+        peaks = {}
+        for mode in ("--infer", "--infer-grad"):
+            probe = self.memplan_json(*self.on_cpu("profile", "waves", "float32[B,4]", "1GiB",
+                                                   mode, "--batch", "1024"))
+            peaks[mode] = int(probe["trials"][0]["peaks"]["requested_bytes"])
+        self.assertLess(peaks["--infer"], peaks["--infer-grad"])
+
+    def test_named_dimensions_and_ranges_reach_the_model(self):
+        probe = self.memplan_json(*self.on_cpu(
+            "profile", "tokens", "int64[B,T]{0..100}", "64MiB", "T=16", "--batch", "4"))
+        self.assertEqual(probe["trials"][0]["outcome"], "TRIAL_OUTCOME_FITS")
+
+    def test_a_batch_baked_into_the_model(self):
+        out, _ = self.memplan(*self.on_cpu("probe", "baked_batch", "float32[B,16]", "1GiB"))
+        self.assertIn("fixed batch 2", out)
+
+    def test_a_cap_below_the_weights_is_never(self):
+        probe = self.memplan_json(*self.on_cpu("probe", "mlp", "float32[B,64]", "64KiB"),
+                                  code=NEVER)
+        self.assertLessEqual(probe["plan"]["trial_count"], 2)
+
+    def test_a_wrong_number_of_inputs_names_the_field(self):
+        _, err = self.memplan(*self.on_cpu("probe", "two", "float32[B,4]", "1GiB"), code=ERROR)
+        self.assertIn("spec.inputs (--input)", err)
+
+    def test_a_dtype_the_model_refuses_gives_the_models_words(self):
+        _, err = self.memplan(*self.on_cpu("probe", "tokens", "float32[B,16]", "1GiB"),
+                              code=ERROR)
+        self.assertIn("indices", err)
+
+    def test_a_model_traced_in_eval_mode_is_not_trained(self):
+        _, err = self.memplan(*self.on_cpu("probe", "conv_norm_eval", "float32[B,3,8,8]", "1GiB",
+                                           "--train", "adam"), code=ERROR)
+        self.assertIn("spec.mode", err)
+        self.assertIn(".train()", err)
+
+    def test_an_archive_without_code_is_refused(self):
+        _, err = self.memplan("models", "upload", self.model("weights_only"), code=ERROR)
+        self.assertIn("NOT_A_TORCHSCRIPT_FILE", err)
+
+    def test_a_trial_over_its_deadline_is_killed(self):
+        out, _ = self.memplan(*self.on_cpu("profile", "endless", "float32[B,4]", "1GiB",
+                                           "--batch", "1", "--trial-timeout", "5s"), code=ERROR)
+        self.assertIn("timed out", out)
+        self.assertEqual(self.server.workers(), [])
+
+    def test_a_killed_worker_costs_one_trial(self):
+        probe_id = self.memplan(*self.on_cpu("probe", "linear4", "float32[B,4]", "1GiB",
+                                             "--max-batch", "8", "--detach"))[0].strip()
+        os.kill(wait_until(self.server.workers, "a worker")[0], signal.SIGKILL)
+        probe = self.memplan_json("watch", probe_id, code=DONE)
+        self.assertEqual(probe["plan"]["safe_batch"], "8")
+        outcomes = [trial["outcome"] for trial in probe["trials"]]
+        self.assertEqual(outcomes.count("TRIAL_OUTCOME_WORKER_DIED"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
