@@ -20,7 +20,8 @@ function(memplan_proto_library name)
     target_sources(memplan_${name} PRIVATE ${generated})
   endforeach()
   target_include_directories(memplan_${name} SYSTEM PUBLIC $<BUILD_INTERFACE:${out}>)
-  set_target_properties(memplan_${name} PROPERTIES EXPORT_NAME ${name})
+  set_target_properties(memplan_${name} PROPERTIES
+    EXPORT_NAME ${name} UNITY_BUILD OFF)  # its files share names
   target_compile_features(memplan_${name} PUBLIC cxx_std_20)
   target_link_libraries(memplan_${name} PUBLIC gRPC::grpc++ protobuf::libprotobuf)
   if(MEMPLAN_SANITIZE)

@@ -18,7 +18,13 @@ function(memplan_test name)
   if(arg_DEPENDS)
     add_dependencies(${name} ${arg_DEPENDS})
   endif()
+  set(environment)
+  if(MEMPLAN_SANITIZE MATCHES thread)
+    # Debian's gRPC, Protobuf and Abseil are not instrumented.
+    set(environment ENVIRONMENT
+      TSAN_OPTIONS=ignore_noninstrumented_modules=1:suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp)
+  endif()
   gtest_discover_tests(${name}
     DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+    PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} ${environment})
 endfunction()

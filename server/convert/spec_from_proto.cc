@@ -13,6 +13,7 @@
 #include "server/base/reason.h"
 #include "server/convert/enums.h"
 #include "server/convert/model_to_proto.h"
+#include "server/convert/refused_spec.h"
 #include "server/convert/task_from_proto.h"
 #include "server/convert/times.h"
 
@@ -29,17 +30,12 @@ constexpr std::chrono::hours kLongestTrial{24};
 // The largest amount the worker's messages carry.
 constexpr int64_t kMostBytes = int64_t{1} << 60;
 
-absl::Status Refused(const std::string& message, const std::string& field) {
-  return WithReason(absl::InvalidArgumentError(message), "INVALID_PROBE_SPEC",
-                    field);
-}
-
 absl::Status ReadNames(const v1::ProbeSpec& proto, ProbeSpec& spec) {
   MEMPLAN_RETURN_IF_ERROR(CheckSha256(
       proto.model_sha256(), "INVALID_PROBE_SPEC", "spec.model_sha256"));
   if (proto.device_id().empty() ||
       proto.device_id().size() > kMaxDeviceIdBytes) {
-    return Refused(
+    return RefusedSpec(
         "a device's id is needed: `cpu` or `GPU-…` as ListDevices gives it",
         "spec.device_id");
   }
@@ -50,13 +46,13 @@ absl::Status ReadNames(const v1::ProbeSpec& proto, ProbeSpec& spec) {
 
 absl::Status ReadInputs(const v1::ProbeSpec& proto, ProbeSpec& spec) {
   if (proto.inputs().empty()) {
-    return Refused(
+    return RefusedSpec(
         "no input is given; describe each input of the model's forward, such "
         "as float32[B,3,224,224]",
         "spec.inputs");
   }
   if (proto.inputs_size() > kMaxInputs) {
-    return Refused(
+    return RefusedSpec(
         absl::StrCat(proto.inputs_size(), " inputs are given; at most ",
                      kMaxInputs, " are taken"),
         "spec.inputs");
@@ -64,7 +60,7 @@ absl::Status ReadInputs(const v1::ProbeSpec& proto, ProbeSpec& spec) {
   for (int i = 0; i < proto.inputs_size(); ++i) {
     const std::string field = absl::StrCat("spec.inputs[", i, "]");
     if (proto.inputs(i).size() > kMaxInputBytes) {
-      return Refused(
+      return RefusedSpec(
           absl::StrCat("the text has ", proto.inputs(i).size(),
                        " bytes; at most ", kMaxInputBytes, " are taken"),
           field);
@@ -76,7 +72,7 @@ absl::Status ReadInputs(const v1::ProbeSpec& proto, ProbeSpec& spec) {
     spec.inputs.push_back(*std::move(input));
   }
   if (std::none_of(spec.inputs.begin(), spec.inputs.end(), UsesBatch)) {
-    return Refused(
+    return RefusedSpec(
         "no input has the dimension B, so that there is no batch to vary; "
         "write B where the batch stands, as in float32[B,3,224,224]",
         "spec.inputs");
@@ -100,26 +96,26 @@ std::set<std::string> NamesInUse(const ProbeSpec& spec) {
 absl::Status CheckDimension(const std::string& name, int64_t size,
                             const std::set<std::string>& in_use) {
   if (name.size() > kMaxDimensionNameBytes) {
-    return Refused(absl::StrCat("a name has ", name.size(),
-                                " bytes; no input has such a dimension"),
-                   "spec.dimensions");
+    return RefusedSpec(absl::StrCat("a name has ", name.size(),
+                                    " bytes; no input has such a dimension"),
+                       "spec.dimensions");
   }
   const std::string field = absl::StrCat("spec.dimensions[\"", name, "\"]");
   if (name == kBatchDimension) {
-    return Refused(
+    return RefusedSpec(
         "B is the batch and takes its sizes from the task; name only other "
         "dimensions here",
         field);
   }
   if (!in_use.contains(name)) {
-    return Refused(absl::StrCat("no input has a dimension called ", name,
-                                "; remove it, or correct the input"),
-                   field);
+    return RefusedSpec(absl::StrCat("no input has a dimension called ", name,
+                                    "; remove it, or correct the input"),
+                       field);
   }
   if (size < 1 || size > kMaxDimension) {
-    return Refused(absl::StrCat("a dimension's size is 1 to ", kMaxDimension,
-                                " (2^31), not ", size),
-                   field);
+    return RefusedSpec(absl::StrCat("a dimension's size is 1 to ",
+                                    kMaxDimension, " (2^31), not ", size),
+                       field);
   }
   return absl::OkStatus();
 }
@@ -132,11 +128,12 @@ absl::Status ReadDimensions(const v1::ProbeSpec& proto, ProbeSpec& spec) {
   }
   for (const std::string& name : in_use) {
     if (!spec.dimensions.contains(name)) {
-      return Refused(absl::StrCat("the dimension ", name,
-                                  " of an input has no size; give it one, as "
-                                  "in ",
-                                  name, "=256"),
-                     "spec.dimensions");
+      return RefusedSpec(
+          absl::StrCat("the dimension ", name,
+                       " of an input has no size; give it one, as "
+                       "in ",
+                       name, "=256"),
+          "spec.dimensions");
     }
   }
   return absl::OkStatus();
@@ -145,30 +142,30 @@ absl::Status ReadDimensions(const v1::ProbeSpec& proto, ProbeSpec& spec) {
 absl::Status ReadHowToRun(const v1::ProbeSpec& proto, ProbeSpec& spec) {
   const std::optional<gpu::Mode> mode = FromProto(proto.mode());
   if (!mode) {
-    return Refused(
+    return RefusedSpec(
         "a mode is needed: MODE_INFER, MODE_INFER_GRAD or MODE_TRAIN",
         "spec.mode");
   }
   const std::optional<gpu::Optimizer> optimizer = FromProto(proto.optimizer());
   const bool is_none = optimizer == gpu::Optimizer::kNone;
   if (!optimizer || (*mode == gpu::Mode::kTrain && is_none)) {
-    return Refused(
+    return RefusedSpec(
         "MODE_TRAIN needs an optimizer: OPTIMIZER_SGD, OPTIMIZER_SGD_MOMENTUM, "
         "OPTIMIZER_ADAM or OPTIMIZER_ADAMW",
         "spec.optimizer");
   }
   if (*mode != gpu::Mode::kTrain && !is_none) {
-    return Refused("an optimizer goes only with MODE_TRAIN; leave it out",
-                   "spec.optimizer");
+    return RefusedSpec("an optimizer goes only with MODE_TRAIN; leave it out",
+                       "spec.optimizer");
   }
   const std::optional<gpu::RunAs> run_as = FromProto(proto.run_as());
   if (!run_as) {
-    return Refused(
+    return RefusedSpec(
         "how to run the model is needed: RUN_AS_TORCHSCRIPT or RUN_AS_EAGER",
         "spec.run_as");
   }
   if (proto.steps() < 0 || proto.steps() > kMaxSteps) {
-    return Refused(
+    return RefusedSpec(
         absl::StrCat("a trial has 1 to ", kMaxSteps, " steps (0 means ",
                      kDefaultSteps, "), not ", proto.steps()),
         "spec.steps");
@@ -182,7 +179,7 @@ absl::Status ReadHowToRun(const v1::ProbeSpec& proto, ProbeSpec& spec) {
 
 absl::StatusOr<Bytes> ReadAmount(int64_t count, const std::string& field) {
   if (count < 1 || count > kMostBytes) {
-    return Refused(
+    return RefusedSpec(
         absl::StrCat("an amount of memory is 1 to 2^60 bytes, not ", count),
         field);
   }
@@ -204,7 +201,7 @@ absl::Status ReadLimit(const v1::ProbeSpec& proto, ProbeSpec& spec) {
     }
     case v1::ProbeSpec::LIMIT_NOT_SET:
       if (spec.device_id == "cpu") {
-        return Refused(
+        return RefusedSpec(
             "the cpu device has no memory of its own to fill; give a cap or a "
             "budget in bytes, such as 2147483648 for 2 GiB",
             "spec.cap_bytes");
@@ -218,7 +215,7 @@ absl::Status ReadTimeout(const v1::ProbeSpec& proto, ProbeSpec& spec) {
   if (!proto.has_trial_timeout()) return absl::OkStatus();
   const auto timeout = PositiveDuration(proto.trial_timeout(), kLongestTrial);
   if (!timeout) {
-    return Refused(
+    return RefusedSpec(
         "a trial's timeout is more than 0 and at most a day; leave it out for "
         "10 minutes",
         "spec.trial_timeout");

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
-#include "server/base/reason.h"
+#include "server/convert/refused_spec.h"
 
 namespace memplan {
 namespace {
@@ -14,23 +14,18 @@ namespace {
 constexpr int kMaxProfiledBatches = 64;
 constexpr int kMaxRepeat = 10;
 
-absl::Status Refused(const std::string& message, const std::string& field) {
-  return WithReason(absl::InvalidArgumentError(message), "INVALID_PROBE_SPEC",
-                    field);
-}
-
 absl::Status CheckBatch(int64_t batch, const std::string& field) {
   if (batch >= 1 && batch <= kMaxDimension) return absl::OkStatus();
-  return Refused(absl::StrCat("a batch is 1 to ", kMaxDimension,
-                              " (2^31) samples, not ", batch),
-                 field);
+  return RefusedSpec(absl::StrCat("a batch is 1 to ", kMaxDimension,
+                                  " (2^31) samples, not ", batch),
+                     field);
 }
 
 absl::StatusOr<ProfileTask> ReadProfile(const v1::ProfileTask& proto) {
   if (proto.batches().empty() || proto.batches_size() > kMaxProfiledBatches) {
-    return Refused(absl::StrCat("a profile runs 1 to ", kMaxProfiledBatches,
-                                " batches, not ", proto.batches_size()),
-                   "spec.profile.batches");
+    return RefusedSpec(absl::StrCat("a profile runs 1 to ", kMaxProfiledBatches,
+                                    " batches, not ", proto.batches_size()),
+                       "spec.profile.batches");
   }
   ProfileTask task;
   for (int i = 0; i < proto.batches_size(); ++i) {
@@ -55,15 +50,15 @@ absl::StatusOr<SearchOptions> ReadSearch(const v1::SearchTask& proto) {
     task.first_batch = proto.first_batch();
   }
   if (task.first_batch > task.max_batch) {
-    return Refused(absl::StrCat("the first batch, ", task.first_batch,
-                                ", is above the largest to consider, ",
-                                task.max_batch, "; lower it or raise that"),
-                   "spec.search.first_batch");
+    return RefusedSpec(absl::StrCat("the first batch, ", task.first_batch,
+                                    ", is above the largest to consider, ",
+                                    task.max_batch, "; lower it or raise that"),
+                       "spec.search.first_batch");
   }
   if (proto.repeat() < 0 || proto.repeat() > kMaxRepeat) {
-    return Refused(absl::StrCat("the answer is run again 1 to ", kMaxRepeat,
-                                " times (0 means 1), not ", proto.repeat()),
-                   "spec.search.repeat");
+    return RefusedSpec(absl::StrCat("the answer is run again 1 to ", kMaxRepeat,
+                                    " times (0 means 1), not ", proto.repeat()),
+                       "spec.search.repeat");
   }
   task.repeat = std::max(proto.repeat(), 1);
   return task;
@@ -87,7 +82,7 @@ absl::StatusOr<std::variant<ProfileTask, SearchOptions>> TaskFromProto(
     case v1::ProbeSpec::TASK_NOT_SET:
       break;
   }
-  return Refused(
+  return RefusedSpec(
       "a task is needed: `profile` with batches, or `search` for the largest "
       "safe batch",
       "spec.task");
@@ -99,8 +94,8 @@ absl::Status CheckShapes(const ProbeSpec& spec) {
   for (size_t i = 0; i < spec.inputs.size(); ++i) {
     const auto shape = InputShape(spec.inputs[i], largest, spec.dimensions);
     if (!shape.ok()) {
-      return Refused(std::string(shape.status().message()),
-                     absl::StrCat("spec.inputs[", i, "]"));
+      return RefusedSpec(std::string(shape.status().message()),
+                         absl::StrCat("spec.inputs[", i, "]"));
     }
   }
   return absl::OkStatus();

@@ -30,7 +30,6 @@ constexpr size_t kMaxInputs = 64;
 constexpr size_t kMaxDimensions = 64;
 constexpr size_t kMaxWordBytes = 64;
 constexpr size_t kMaxPathBytes = 4096;
-constexpr size_t kMaxMessageBytes = 1024;
 
 // A text to be shown: as TrimmedMessage leaves it.
 std::string ShownText(JsonReader& reader, const std::string& name,

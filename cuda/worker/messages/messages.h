@@ -132,7 +132,10 @@ std::string Encode(const DaemonMessage& message);
 absl::StatusOr<WorkerMessage> DecodeWorkerMessage(std::string_view json);
 absl::StatusOr<DaemonMessage> DecodeDaemonMessage(std::string_view json);
 
-// `text` cut to at most 1 kB at a character's border, with … if cut, without
+// The longest text of a message that strangers wrote.
+inline constexpr size_t kMaxMessageBytes = 1024;
+
+// `text` cut to at most kMaxMessageBytes at a character's border, with … if cut, without
 // control characters other than newline. What a message may hold.
 std::string TrimmedMessage(std::string_view text);
 

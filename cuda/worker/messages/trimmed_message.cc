@@ -10,7 +10,6 @@
 namespace memplan::gpu {
 namespace {
 
-constexpr size_t kMaxMessageBytes = 1024;
 constexpr std::string_view kCut = "…";
 
 uint8_t ByteAt(std::string_view text, size_t i) {
