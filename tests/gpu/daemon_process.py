@@ -9,13 +9,6 @@ import subprocess
 import time
 
 
-def torch_library_path():
-    """The folders of this python3's libtorch and CUDA libraries."""
-    import torch
-    root = pathlib.Path(torch.__file__).parent
-    return ":".join([str(root / "lib"), *glob.glob(str(root.parent / "nvidia" / "*" / "lib"))])
-
-
 class DaemonProcess:
     def __init__(self, bin_folder, folder, library_path):
         self.folder = folder

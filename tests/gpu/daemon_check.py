@@ -1,52 +1,46 @@
 #!/usr/bin/env python3
-"""Runs the whole path on a real GPU: daemon, uploads, searches, kills.
+"""Checks the whole path on a GPU: daemon, uploads, searches, kills.
 
-Needs the three programs in one folder (tests/gpu/package collects them with
-their libraries) and a python3 with torch, torchvision and transformers. Prints
-a table and writes it, with every answer as JSON, into the output folder. Exits
-with 1 if anything that was asserted does not hold.
+    daemon_check.py PROGRAMS MODELS OUT
+
+Starts memplan-server on a private socket, asks it with memplan, and prints a table
+of what was found. OUT gets the table, and every answer as JSON. Exits with 1 if
+anything that was asserted does not hold.
 """
 
-import argparse
 import json
-import pathlib
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
+from pathlib import Path
 
-from acceptance_report import Report
-from daemon_process import DaemonProcess, torch_library_path
+import gpu_models
+from check_report import Report
+from daemon_process import DaemonProcess
 
-IMAGE = "float32[B,3,224,224]"
-TOKENS = "int64[B,256]{0..50257}"
 GIB = 1 << 30
 
 # model, mode, run as, the true answer under 16 GiB (None: not known before)
 CELLS = [
     ("resnet50", ["--train", "sgd-momentum"], "torchscript", 192),
-    ("vit_b_16", ["--train", "adam"], "torchscript", 110),
-    ("resnet50", ["--train", "sgd-momentum"], "eager", None),
-    ("vit_b_16", ["--train", "adam"], "eager", None),
+    ("vit", ["--train", "adam"], "torchscript", 110),
+    ("resnet50", ["--train", "sgd-momentum"], "eager", 192),
+    ("vit", ["--train", "adam"], "eager", None),
 ]
 
 
-class Acceptance:
-    def __init__(self, options):
-        self.options = options
-        self.report = Report(options.out)
-        self.models = {name: options.models / f"{name}.pt"
-                       for name in ("resnet50", "vit_b_16", "gpt2")}
-
-    def make_models(self):
-        script = pathlib.Path(__file__).parents[2] / "scripts" / "trace_models.py"
-        for name, path in self.models.items():
-            subprocess.run([sys.executable, script, name, "--train", "-o", path],
-                           check=True)
+class DaemonCheck:
+    def __init__(self, programs, models, out):
+        self.programs = programs
+        self.out = out
+        self.report = Report(out)
+        self.models = {name: gpu_models.path_of(models, name, True)
+                       for name in gpu_models.TORCH_NAMES}
 
     def cli(self, *arguments, check=True):
-        command = [self.options.bin / "memplan", *arguments,
+        command = [self.programs / "memplan", *arguments,
                    "--address", self.daemon.address, "--output", "json"]
         done = subprocess.run(command, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True)
@@ -56,7 +50,7 @@ class Acceptance:
 
     def probe(self, model, *arguments):
         return self.cli("probe", str(self.models[model]), "--input",
-                        TOKENS if model == "gpt2" else IMAGE, *arguments)
+                        *gpu_models.INPUTS[model], *arguments)
 
     # What the daemon itself takes.
     def check_daemon(self):
@@ -112,14 +106,15 @@ class Acceptance:
     # Each of N and N+1 three times in fresh processes.
     def prove(self, model, mode, run_as, batch):
         batches = ",".join(str(b) for b in [batch] * 3 + [batch + 1] * 3)
-        probe = self.cli("profile", str(self.models[model]), "--input", IMAGE, *mode,
+        probe = self.cli("profile", str(self.models[model]), "--input", gpu_models.IMAGE, *mode,
                          "--run-as", run_as, "--cap", "16GiB", "--device", "gpu",
                          "--batches", batches)
         outcomes = [(trial["batch"], trial["outcome"]) for trial in probe["trials"]]
         self.report.note(f"{model} {mode} as {run_as}: {outcomes}")
 
     def check_gpt2(self):
-        probe = self.cli("profile", str(self.models["gpt2"]), "--input", TOKENS,
+        probe = self.cli("profile", str(self.models["gpt2"]), "--input",
+                         *gpu_models.INPUTS["gpt2"],
                          "--infer", "--batches", "8,32", "--device", "gpu")
         outcomes = [trial["outcome"] for trial in probe["trials"]]
         self.report.check("gpt2 traced on the CPU runs on the card",
@@ -169,7 +164,7 @@ class Acceptance:
 
     def check_end(self):
         with urllib.request.urlopen(f"http://{self.daemon.metrics}/metrics") as page:
-            (self.options.out / "metrics.txt").write_bytes(page.read())
+            (self.out / "metrics.txt").write_bytes(page.read())
         code = self.daemon.stop()
         self.report.check("SIGTERM ends the daemon with 0", code == 0, f"code {code}")
         left = subprocess.run(["nvidia-smi", "--query-compute-apps=pid",
@@ -179,10 +174,9 @@ class Acceptance:
 
     def run(self):
         self.report.machine()
-        self.make_models()
         with tempfile.TemporaryDirectory() as folder:
-            self.daemon = DaemonProcess(self.options.bin, pathlib.Path(folder),
-                                        torch_library_path())
+            self.daemon = DaemonProcess(self.programs, Path(folder),
+                                        gpu_models.library_path())
             self.daemon.start()
             try:
                 self.check_daemon()
@@ -198,14 +192,8 @@ class Acceptance:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--models", type=pathlib.Path, required=True)
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    options = parser.parse_args()
-    options.models.mkdir(parents=True, exist_ok=True)
-    options.out.mkdir(parents=True, exist_ok=True)
-    return Acceptance(options).run()
+    programs, models, out = (Path(argument).resolve() for argument in sys.argv[1:4])
+    return DaemonCheck(programs, models, out).run()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What an acceptance run found: checks, one row a search, and all answers."""
+"""What a check of the daemon found: checks, one row a search, and all answers."""
 
 import datetime
 import json
