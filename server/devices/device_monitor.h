@@ -30,8 +30,7 @@ const Device* FindDevice(const DeviceSnapshot& snapshot, std::string_view id);
 // Reads all devices; called on the monitor's thread alone.
 using DeviceReader = std::function<DeviceSnapshot()>;
 
-// NVML's GPUs, opened at the first call and again after each failure, and the
-// host's memory as `cpu`.
+// NVML's GPUs, opened anew for each reading, and the host's memory as `cpu`.
 DeviceReader SystemDeviceReader(std::string nvml_library = "libnvidia-ml.so.1");
 
 // Thread-safe.

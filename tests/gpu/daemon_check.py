@@ -77,15 +77,16 @@ class DaemonCheck:
         holders = [process["pid"] for process in gpu["processes"]]
         self.report.check("the daemon holds no GPU memory",
                           str(self.daemon.pid) not in holders
-                          and not self.daemon.opened_devices(),
-                          f"processes on the device {holders}, device files open for "
-                          f"compute {self.daemon.opened_devices()}")
+                          and mib["used"] == 0,
+                          f"processes on the device {holders}, used {gpu['used_bytes']}")
         self.report.check("start under 100 ms", self.daemon.start_seconds < 0.1,
                           f"{self.daemon.start_seconds * 1000:.0f} ms")
-        rss = self.daemon.resident_bytes()
-        self.report.check("resident under 40 MiB idle", rss < 40 << 20,
-                          f"{rss / (1 << 20):.1f} MiB")
+        self.check_weight("idle after uploads and calls")
         return gpu["id"]
+
+    def check_weight(self, when):
+        resident = self.daemon.resident_bytes() / (1 << 20)
+        self.report.check(f"resident under 40 MiB {when}", resident < 40, f"{resident:.1f} MiB")
 
     def check_cell(self, model, mode, run_as, expected):
         begin = time.monotonic()
@@ -163,6 +164,7 @@ class DaemonCheck:
                           f"restart_count {probe['restart_count']}")
 
     def check_end(self):
+        self.check_weight("idle after all probes")
         with urllib.request.urlopen(f"http://{self.daemon.metrics}/metrics") as page:
             (self.out / "metrics.txt").write_bytes(page.read())
         code = self.daemon.stop()
@@ -179,6 +181,7 @@ class DaemonCheck:
                                         gpu_models.library_path())
             self.daemon.start()
             try:
+                self.check_weight("idle after start")
                 self.check_daemon()
                 self.check_gpt2()
                 for cell in CELLS:

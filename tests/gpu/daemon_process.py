@@ -45,12 +45,6 @@ class DaemonProcess:
         status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) << 10
 
-    def opened_devices(self):
-        """Device files that only a CUDA context opens."""
-        links = [os.readlink(link) for link in glob.glob(f"/proc/{self.pid}/fd/*")
-                 if os.path.islink(link)]
-        return [link for link in links if "nvidia-uvm" in link]
-
     def workers(self):
         children = pathlib.Path(f"/proc/{self.pid}/task").glob("*/children")
         return [int(pid) for file in children for pid in file.read_text().split()]
