@@ -9,20 +9,18 @@
 #include "absl/status/statusor.h"
 
 // Returns the status of `expression` from the function unless it is OK.
-#define MEMPLAN_RETURN_IF_ERROR(expression)                     \
-  do {                                                          \
-    if (absl::Status memplan_status = (expression);             \
-        !memplan_status.ok()) {                                 \
-      return memplan_status;                                    \
-    }                                                           \
+#define MEMPLAN_RETURN_IF_ERROR(expression)                                 \
+  do {                                                                      \
+    if (absl::Status memplan_status = (expression); !memplan_status.ok()) { \
+      return memplan_status;                                                \
+    }                                                                       \
   } while (false)
 
 // Evaluates `expression` (a StatusOr); returns its status, or assigns its value
 // to `target`, which may declare a variable.
-#define MEMPLAN_ASSIGN_OR_RETURN(target, expression)              \
-  MEMPLAN_ASSIGN_OR_RETURN_IMPL(                                  \
-      MEMPLAN_MACRO_CONCAT(memplan_status_or_, __LINE__), target, \
-      expression)
+#define MEMPLAN_ASSIGN_OR_RETURN(target, expression) \
+  MEMPLAN_ASSIGN_OR_RETURN_IMPL(                     \
+      MEMPLAN_MACRO_CONCAT(memplan_status_or_, __LINE__), target, expression)
 #define MEMPLAN_ASSIGN_OR_RETURN_IMPL(value, target, expression) \
   auto value = (expression);                                     \
   if (!value.ok()) return value.status();                        \

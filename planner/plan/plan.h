@@ -45,7 +45,8 @@ struct Plan {
   std::optional<Quantity> fragmentation;
   std::optional<double> fragmentation_ratio;  // fragmentation / peak reserved
   int peak_step = -1;
-  std::vector<Neighbour> neighbours;  // N−2 … N+2 without N, those that were run
+  std::vector<Neighbour>
+      neighbours;  // N−2 … N+2 without N, those that were run
   int trial_count = 0;
   int out_of_memory_count = 0;
   double seconds = 0;  // sum of the trials' own times

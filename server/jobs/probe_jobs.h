@@ -19,8 +19,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/probe/probe.h"
 #include "server/jobs/trial_runner.h"
+#include "server/probe/probe.h"
 
 namespace memplan {
 
@@ -54,9 +54,10 @@ class ProbeJobs {
   // Takes over what `store` holds: probes that were queued or running are
   // queued again, in their order of creation; those that were running with
   // their trials dropped and restart_count raised.
-  static absl::StatusOr<std::unique_ptr<ProbeJobs>> Start(
-      Options options, ProbeStore& store, ModelStore& models,
-      TrialRunner& runner);
+  static absl::StatusOr<std::unique_ptr<ProbeJobs>> Start(Options options,
+                                                          ProbeStore& store,
+                                                          ModelStore& models,
+                                                          TrialRunner& runner);
   virtual ~ProbeJobs() = default;
 
   // Queues a probe and calls `done` once it is on disk. A `request_id` (may be

@@ -41,9 +41,10 @@ enum class Mode { kInfer, kInferGrad, kTrain };
 enum class Optimizer { kNone, kSgd, kSgdMomentum, kAdam, kAdamW };
 enum class RunAs { kTorchScript, kEager };
 
-std::string_view ModeName(Mode mode);                 // infer, infer-grad, train
-std::string_view OptimizerName(Optimizer optimizer);  // none, sgd, sgd-momentum…
-std::string_view RunAsName(RunAs run_as);             // torchscript, eager
+// infer, infer-grad, train; none, sgd, sgd-momentum…; torchscript, eager.
+std::string_view ModeName(Mode mode);
+std::string_view OptimizerName(Optimizer optimizer);
+std::string_view RunAsName(RunAs run_as);
 
 // Worker → daemon: alive.
 struct Hello {

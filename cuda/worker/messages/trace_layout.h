@@ -21,13 +21,13 @@ inline constexpr uint64_t kTraceMagic = 0x31'45'43'52'54'50'4d'4d;  // MMPTRCE1
 inline constexpr uint32_t kTraceVersion = 1;
 
 struct TraceHeader {
-  uint64_t magic;           // kTraceMagic
-  uint32_t version;         // kTraceVersion
-  uint32_t name_count;      // names written
-  uint64_t name_bytes;      // bytes of the names area in use
-  uint64_t record_count;    // records written
-  uint64_t records_lost;    // records for which there was no room
-  uint64_t names_lost;      // names for which there was no room
+  uint64_t magic;         // kTraceMagic
+  uint32_t version;       // kTraceVersion
+  uint32_t name_count;    // names written
+  uint64_t name_bytes;    // bytes of the names area in use
+  uint64_t record_count;  // records written
+  uint64_t records_lost;  // records for which there was no room
+  uint64_t names_lost;    // names for which there was no room
 };
 
 inline constexpr size_t kTraceNamesOffset = 4096;
@@ -36,16 +36,16 @@ inline constexpr size_t kTraceRecordsOffset =
     kTraceNamesOffset + kTraceNamesBytes;
 
 enum class TraceEvent : uint8_t {
-  kPhase = 1,          // a phase begins; `name` is its name
-  kOperator = 2,       // an operator or autograd node begins, at `depth`
-  kAlloc = 3,          // a block is handed out; bytes as requested
-  kFree = 4,           // the free of the block at `address` is complete
-  kSegmentAlloc = 5,   // a segment comes from the driver
-  kSegmentFree = 6,    // a segment goes back
-  kSegmentMap = 7,     // a piece of an expandable segment is mapped
-  kSegmentUnmap = 8,   // … and unmapped
-  kFailedRequest = 9,  // a request of `bytes` failed
-  kFreeRequested = 10, // a free was asked for; complete at its kFree
+  kPhase = 1,           // a phase begins; `name` is its name
+  kOperator = 2,        // an operator or autograd node begins, at `depth`
+  kAlloc = 3,           // a block is handed out; bytes as requested
+  kFree = 4,            // the free of the block at `address` is complete
+  kSegmentAlloc = 5,    // a segment comes from the driver
+  kSegmentFree = 6,     // a segment goes back
+  kSegmentMap = 7,      // a piece of an expandable segment is mapped
+  kSegmentUnmap = 8,    // … and unmapped
+  kFailedRequest = 9,   // a request of `bytes` failed
+  kFreeRequested = 10,  // a free was asked for; complete at its kFree
 };
 
 // No name: the operator is unknown or there was no room for its name.
@@ -58,7 +58,7 @@ struct TraceRecord {
   uint32_t name;     // id of the phase or of the innermost operator; or kNoName
   uint64_t bytes;
   uint64_t address;
-  uint64_t stream;   // the stream's handle; 0 for the default stream
+  uint64_t stream;  // the stream's handle; 0 for the default stream
 };
 static_assert(sizeof(TraceHeader) == 48);
 static_assert(sizeof(TraceRecord) == 32);
