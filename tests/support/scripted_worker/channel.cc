@@ -6,7 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
+#include <iostream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -26,8 +26,10 @@ std::chrono::steady_clock::time_point Deadline() {
   return std::chrono::steady_clock::now() + std::chrono::hours(1);
 }
 
+// Ends without a word when the daemon has gone, as the real worker does.
 [[noreturn]] void Give(const absl::Status& status) {
-  std::fprintf(stderr, "scripted worker: %s\n", status.ToString().c_str());
+  if (absl::IsUnavailable(status)) _exit(0);
+  std::cerr << "scripted worker: " << status << std::endl;
   _exit(kExitBrokenChannel);
 }
 
