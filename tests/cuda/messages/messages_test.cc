@@ -118,7 +118,7 @@ struct Change {
   json value;           // discarded: the member is taken away
   std::string fault;
 };
-const json kRemoved = json(json::value_t::discarded);
+json Removed() { return json(json::value_t::discarded); }
 
 json Changed(json message, const Change& change) {
   const json::json_pointer pointer(change.pointer);
@@ -141,15 +141,15 @@ TEST_P(ReportFaultTest, IsNamed) {
 INSTANTIATE_TEST_SUITE_P(
     Changes, ReportFaultTest,
     ::testing::ValuesIn<Change>({
-        {"NoType", "/type", kRemoved, "message.type is missing"},
+        {"NoType", "/type", Removed(), "message.type is missing"},
         {"NumberForType", "/type", 3, "message.type is no text"},
         {"UnknownType", "/type", "rapport", "type \"rapport\" is no message"},
         {"TypeOfTheOtherSide", "/type", "run", "type \"run\" is no message"},
         {"TypeOfAnotherMessage", "/type", "settled", "settled.reserved"},
-        {"NoEnd", "/end", kRemoved, "report.end is missing"},
+        {"NoEnd", "/end", Removed(), "report.end is missing"},
         {"UnknownEnd", "/end", "fine", "report.end is no known word"},
         {"NumberForEnd", "/end", 1, "report.end is no text"},
-        {"NoField", "/field", kRemoved, "report.field is missing"},
+        {"NoField", "/field", Removed(), "report.field is missing"},
         {"LongField", "/field", std::string(65, 'f'),
          "report.field is longer than 64 bytes"},
         {"LongMessage", "/message", std::string(1025, 'm'),
@@ -187,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(
          "report.steps[0].seconds is no number"},
         {"ExtraMemberOfAStep", "/steps/1/extra", 1,
          "report.steps[1].extra is no member"},
-        {"NoStepPeaks", "/steps/1/peaks", kRemoved,
+        {"NoStepPeaks", "/steps/1/peaks", Removed(),
          "report.steps[1].peaks is missing"},
         {"TracedBatchOfZero", "/traced_batch", 0,
          "report.traced_batch is not in 1 to 2147483648"},

@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"OneDecimalBelowAHundred", int64_t{16} << 30, "16.0 GiB"},
         {"RoundedUpToAHundred", 102'399, "100 KiB"},  // 99.999
         {"NoDecimalFromAHundred", int64_t{140} << 30, "140 GiB"},
-        {"FourDigitsBelowTheNextUnit", 1023 * 1024, "1023 KiB"},
+        {"FourDigitsBelowTheNextUnit", 1'047'552, "1023 KiB"},
         {"RoundedUpToTheNextUnit", 1'048'575, "1.00 MiB"},
         {"Tebibytes", int64_t{3} << 40, "3.00 TiB"},
         {"Exbibytes", int64_t{1} << 60, "1.00 EiB"},

@@ -23,7 +23,6 @@ using ::memplan::testing::RunSearch;
 using ::memplan::testing::SearchRun;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;

@@ -157,7 +157,7 @@ class ScriptedTrial {
     constexpr std::string_view kDies = "dies by signal ";
     if (situation_.starts_with(kDies)) {
       const int number = std::stoi(situation_.substr(kDies.size()));
-      signal(number, SIG_DFL);  // a sanitizer may have taken it
+      (void)signal(number, SIG_DFL);  // a sanitizer may have taken it
       kill(getpid(), number);
       Hang();
     }

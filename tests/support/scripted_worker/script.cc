@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -73,8 +74,8 @@ Script ReadScript(const std::string& path) {
     }
     return script;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "scripted worker: %s: %s\n", path.c_str(),
-                 error.what());
+    std::cerr << "scripted worker: " << path << ": " << error.what()
+              << std::endl;
     std::abort();
   }
 }

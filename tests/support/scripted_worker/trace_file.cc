@@ -37,13 +37,13 @@ TraceHeader EmptyHeader() {
 }
 
 TraceRecord Record(TraceEvent event, uint32_t name, uint64_t bytes) {
-  TraceRecord record = {};
-  record.event = event;
-  record.depth = event == TraceEvent::kPhase ? 0 : 1;
-  record.name = name;
-  record.bytes = bytes;
-  record.address = bytes == 0 ? 0 : 0x7f00'0000'0000;
-  return record;
+  return {.event = event,
+          .reserved = 0,
+          .depth = static_cast<uint16_t>(event == TraceEvent::kPhase ? 0 : 1),
+          .name = name,
+          .bytes = bytes,
+          .address = bytes == 0 ? 0 : uint64_t{0x7f00'0000'0000},
+          .stream = 0};
 }
 
 // `names` as the names area has them.
