@@ -75,12 +75,38 @@ void ReadProcesses(const NvmlFunctions& nvml, NvmlDevice handle,
   }
 }
 
+// What NVML calls a GPU; empty where it does not say.
+GpuIdentity ReadIdentity(const NvmlFunctions& nvml, NvmlDevice handle) {
+  char uuid[kNvmlTextBytes] = {};
+  char name[kNvmlTextBytes] = {};
+  NvmlPci pci = {};
+  (void)nvml.DeviceGetUUID(handle, uuid, sizeof(uuid) - 1);
+  (void)nvml.DeviceGetName(handle, name, sizeof(name) - 1);
+  (void)nvml.DeviceGetPciInfo(handle, &pci);
+  pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
+  return {.id = uuid, .display_name = name, .pci_bus_id = pci.bus_id};
+}
+
+// `identity` if it has a name, which is noted; else the known one; else one made
+// of the index.
+GpuIdentity KnownIdentity(GpuIdentity identity, int32_t index,
+                          KnownGpus& known) {
+  if (!identity.id.empty()) {
+    known[index] = identity;
+  } else if (const auto before = known.find(index); before != known.end()) {
+    identity = before->second;
+  } else {
+    identity.id = absl::StrCat("GPU-unreadable-", index);
+  }
+  return identity;
+}
+
 class OpenNvmlDevices final : public NvmlDevices {
  public:
   explicit OpenNvmlDevices(std::unique_ptr<NvmlLibrary> library)
       : library_(std::move(library)) {}
 
-  absl::StatusOr<std::vector<Device>> Read() override {
+  absl::StatusOr<std::vector<Device>> Read(KnownGpus& known) override {
     unsigned int count = 0;
     MEMPLAN_RETURN_IF_ERROR(library_->Check(nvml().DeviceGetCount(&count),
                                             "nvmlDeviceGetCount_v2"));
@@ -90,7 +116,7 @@ class OpenNvmlDevices final : public NvmlDevices {
       Device device;
       device.nvml_index = static_cast<int32_t>(index);
       device.driver_version = driver_version;
-      if (absl::Status read = ReadDevice(index, device); !read.ok()) {
+      if (absl::Status read = ReadDevice(index, known, device); !read.ok()) {
         device.read_error = std::string(read.message());
       }
       devices.push_back(std::move(device));
@@ -107,15 +133,24 @@ class OpenNvmlDevices final : public NvmlDevices {
     return text;
   }
 
-  // Fills what the driver gives, in the order a reader misses it most, so that
-  // a device that is lost is at least named.
-  absl::Status ReadDevice(unsigned int index, Device& device) {
+  // The name comes first, so that a device that is lost is at least named.
+  absl::Status ReadDevice(unsigned int index, KnownGpus& known,
+                          Device& device) const {
     NvmlDevice handle = nullptr;
     const NvmlReturn found = nvml().DeviceGetHandleByIndex(index, &handle);
-    if (found == NvmlReturn::kSuccess) ReadIdentity(index, handle, device);
-    UseRememberedIdentity(index, device);
+    const GpuIdentity identity = KnownIdentity(
+        found == NvmlReturn::kSuccess ? ReadIdentity(nvml(), handle)
+                                      : GpuIdentity(),
+        static_cast<int32_t>(index), known);
+    device.id = identity.id;
+    device.display_name = identity.display_name;
+    device.pci_bus_id = identity.pci_bus_id;
     MEMPLAN_RETURN_IF_ERROR(
         library_->Check(found, "nvmlDeviceGetHandleByIndex_v2"));
+    return ReadMemory(handle, device);
+  }
+
+  absl::Status ReadMemory(NvmlDevice handle, Device& device) const {
     NvmlMemory memory = {};
     memory.version = kNvmlMemoryVersion;
     MEMPLAN_RETURN_IF_ERROR(
@@ -129,41 +164,7 @@ class OpenNvmlDevices final : public NvmlDevices {
     return absl::OkStatus();
   }
 
-  void ReadIdentity(unsigned int index, NvmlDevice handle, Device& device) {
-    char uuid[kNvmlTextBytes] = {};
-    char name[kNvmlTextBytes] = {};
-    NvmlPci pci = {};
-    if (nvml().DeviceGetUUID(handle, uuid, sizeof(uuid) - 1) ==
-        NvmlReturn::kSuccess) {
-      device.id = uuid;
-    }
-    if (nvml().DeviceGetName(handle, name, sizeof(name) - 1) ==
-        NvmlReturn::kSuccess) {
-      device.display_name = name;
-    }
-    if (nvml().DeviceGetPciInfo(handle, &pci) == NvmlReturn::kSuccess) {
-      pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
-      device.pci_bus_id = pci.bus_id;
-    }
-    if (!device.id.empty()) remembered_[index] = device;
-  }
-
-  // A lost GPU no longer tells its name; it keeps the one it had. One that
-  // never told is called by its index.
-  void UseRememberedIdentity(unsigned int index, Device& device) const {
-    if (!device.id.empty()) return;
-    const auto known = remembered_.find(index);
-    if (known == remembered_.end()) {
-      device.id = absl::StrCat("GPU-unreadable-", index);
-      return;
-    }
-    device.id = known->second.id;
-    device.display_name = known->second.display_name;
-    device.pci_bus_id = known->second.pci_bus_id;
-  }
-
-  std::unique_ptr<NvmlLibrary> library_;
-  std::map<unsigned int, Device> remembered_;
+  const std::unique_ptr<NvmlLibrary> library_;
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #ifndef MEMPLAN_CUDA_NVML_NVML_DEVICES_H_
 #define MEMPLAN_CUDA_NVML_NVML_DEVICES_H_
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +14,17 @@
 #include "planner/admission/device.h"
 
 namespace memplan::gpu {
+
+// What a GPU is called, whether it can be read or not.
+struct GpuIdentity {
+  std::string id;
+  std::string display_name;
+  std::string pci_bus_id;
+};
+
+// The GPUs that were read before, by NVML's index: one that is lost no longer
+// tells its name.
+using KnownGpus = std::map<int32_t, GpuIdentity>;
 
 // Not thread-safe.
 class NvmlDevices {
@@ -22,9 +35,10 @@ class NvmlDevices {
       const std::string& library = "libnvidia-ml.so.1");
   virtual ~NvmlDevices() = default;
 
-  // Reads every GPU. A GPU that cannot be read is listed with its `read_error`.
+  // Reads every GPU. A GPU that cannot be read is listed with its `read_error`,
+  // under the name that `known` has for it; those that can be are noted there.
   // Returns kUnavailable if the GPUs cannot even be counted.
-  virtual absl::StatusOr<std::vector<Device>> Read() = 0;
+  virtual absl::StatusOr<std::vector<Device>> Read(KnownGpus& known) = 0;
 };
 
 }  // namespace memplan::gpu

@@ -42,15 +42,16 @@ void NameProcesses(std::vector<Device>& devices) {
 // NVML is open for one reading at a time (11 ms on an H200): kept open it holds
 // 15 MiB of the daemon's memory, and a driver may be loaded, replaced or
 // repartitioned while the daemon runs.
-absl::StatusOr<std::vector<Device>> ReadGpus(const std::string& library) {
+absl::StatusOr<std::vector<Device>> ReadGpus(const std::string& library,
+                                             gpu::KnownGpus& known) {
   MEMPLAN_ASSIGN_OR_RETURN(const std::unique_ptr<gpu::NvmlDevices> nvml,
                            gpu::NvmlDevices::Open(library));
-  return nvml->Read();
+  return nvml->Read(known);
 }
 
-DeviceSnapshot ReadSystem(const std::string& library) {
+DeviceSnapshot ReadSystem(const std::string& library, gpu::KnownGpus& known) {
   DeviceSnapshot snapshot;
-  absl::StatusOr<std::vector<Device>> gpus = ReadGpus(library);
+  absl::StatusOr<std::vector<Device>> gpus = ReadGpus(library, known);
   if (!gpus.ok()) {
     snapshot.gpu_absence_reason = std::string(gpus.status().message());
   } else if (gpus->empty()) {
@@ -68,7 +69,10 @@ DeviceSnapshot ReadSystem(const std::string& library) {
 }  // namespace
 
 DeviceReader SystemDeviceReader(std::string nvml_library) {
-  return [library = std::move(nvml_library)] { return ReadSystem(library); };
+  return
+      [library = std::move(nvml_library), known = gpu::KnownGpus()]() mutable {
+        return ReadSystem(library, known);
+      };
 }
 
 }  // namespace memplan

@@ -28,12 +28,13 @@ class NvmlDevicesTest : public testing::Test {
 
   std::vector<Device> ReadIn(const char* situation) {
     setenv("FAKE_NVML_SITUATION", situation, 1);
-    auto devices = nvml_->Read();
+    auto devices = nvml_->Read(known_);
     EXPECT_TRUE(devices.ok()) << devices.status();
     return devices.ok() ? *std::move(devices) : std::vector<Device>();
   }
 
   std::unique_ptr<NvmlDevices> nvml_;
+  KnownGpus known_;
 };
 
 TEST_F(NvmlDevicesTest, NamesEachGpuByItsUuid) {
@@ -108,7 +109,7 @@ TEST_F(NvmlDevicesTest, AGpuThatWasNeverReadIsCalledByItsIndex) {
 
 TEST_F(NvmlDevicesTest, IsUnavailableIfTheGpusCannotBeCounted) {
   setenv("FAKE_NVML_SITUATION", "count_fails", 1);
-  const auto devices = nvml_->Read();
+  const auto devices = nvml_->Read(known_);
   EXPECT_EQ(devices.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(devices.status().message(),
             "nvmlDeviceGetCount_v2: Unknown Error (NVML return 999)");

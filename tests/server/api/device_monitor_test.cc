@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <memory>
 #include <optional>
@@ -173,6 +174,17 @@ TEST(SystemDeviceReaderTest, ListsTheCpuAndSaysWhyThereIsNoGpu) {
   EXPECT_GT(*cpu.free, Bytes(0));
   EXPECT_THAT(snapshot.gpu_absence_reason,
               testing::HasSubstr("no NVIDIA driver"));
+}
+
+TEST(SystemDeviceReaderTest, ALostGpuKeepsItsName) {
+  const DeviceReader read = SystemDeviceReader(MEMPLAN_FAKE_NVML);
+  ASSERT_EQ(read().devices.size(), 3U);
+  setenv("FAKE_NVML_SITUATION", "second_gpu_lost", 1);
+  const DeviceSnapshot snapshot = read();
+  unsetenv("FAKE_NVML_SITUATION");
+  ASSERT_EQ(snapshot.devices.size(), 3U);
+  EXPECT_EQ(snapshot.devices[1].id, "GPU-bbbb");
+  EXPECT_NE(snapshot.devices[1].read_error, "");
 }
 
 TEST(SystemDeviceReaderTest, ListsGpusBeforeTheCpu) {
