@@ -23,6 +23,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kPageSize = 1000;  // the most a page holds
 constexpr milliseconds kReconnectDelay = milliseconds(250);
+
 void SetDeadline(grpc::ClientContext& context, milliseconds timeout) {
   context.set_deadline(std::chrono::system_clock::now() + timeout);
 }
@@ -32,10 +33,6 @@ void WaitUnlessStopped(milliseconds delay, const std::stop_token& stop) {
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
   never.wait_for(lock, stop, delay, [] { return false; });
-}
-
-absl::Status StoppedByUser() {
-  return absl::CancelledError("stopped by the user");
 }
 
 }  // namespace
@@ -91,7 +88,7 @@ absl::StatusOr<v1::UploadModelResponse> Client::UploadModel(
     const UploadProgress& progress, const std::stop_token& stop) {
   MEMPLAN_ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(path));
   v1::UploadHeader header;
-  MEMPLAN_ASSIGN_OR_RETURN(*header.mutable_sha256(), file.Sha256());
+  MEMPLAN_ASSIGN_OR_RETURN(*header.mutable_sha256(), file.Sha256(stop));
   header.set_total_bytes(file.size_bytes());
   header.set_display_name(display_name);
   v1::UploadModelResponse response;
@@ -105,7 +102,7 @@ absl::StatusOr<v1::UploadModelResponse> Client::UploadModel(
   const absl::Status sent = SendModel(file, header, progress, stop, response);
   if (sent.ok()) return response;
   // A stop is the caller's own doing, whatever gRPC makes of it.
-  return stop.stop_requested() ? StoppedByUser() : sent;
+  return stop.stop_requested() ? StoppedByCaller() : sent;
 }
 
 absl::Status Client::SendModel(ModelFile& file, const v1::UploadHeader& header,
@@ -134,11 +131,8 @@ absl::Status Client::SendModel(ModelFile& file, const v1::UploadHeader& header,
     sent += static_cast<int64_t>(chunk.data().size());
     if (progress) progress(sent, header.total_bytes());
   }
-  if (open) {
-    message.mutable_commit();
-    open = writer->Write(message);
-    writer->WritesDone();
-  }
+  message.mutable_commit();
+  if (open && writer->Write(message)) writer->WritesDone();
   return FromRpc(writer->Finish());
 }
 
@@ -251,7 +245,7 @@ absl::StatusOr<v1::Probe> Client::WatchProbe(const std::string& id,
       last_heard = SteadyClock::now();
       lost = false;
     }
-    if (stop.stop_requested()) return StoppedByUser();
+    if (stop.stop_requested()) return StoppedByCaller();
     if (status.ok()) {
       return absl::InternalError(absl::StrCat("the daemon ended the watch of ",
                                               id, " before the probe's end"));

@@ -103,6 +103,10 @@ absl::Status UsageError(const std::string& message) {
   return status;
 }
 
+absl::Status StoppedByCaller() {
+  return absl::CancelledError("stopped by the caller");
+}
+
 std::string ErrorReason(const absl::Status& status) {
   const std::optional<ErrorInfo> why = DetailOf<ErrorInfo>(status);
   return why.has_value() ? why->reason() : "";

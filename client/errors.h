@@ -34,6 +34,9 @@ absl::Status StatusFromRpc(const grpc::Status& status);
 // kInvalidArgument that ExitCodeFor takes for a mistake in the command line.
 absl::Status UsageError(const std::string& message);
 
+// kCancelled: what a call returns that its stop token has ended.
+absl::Status StoppedByCaller();
+
 // ErrorInfo's reason, or empty.
 std::string ErrorReason(const absl::Status& status);
 

@@ -13,6 +13,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "client/errors.h"
 #include "planner/base/status_macros.h"
 
 namespace memplan {
@@ -29,9 +30,12 @@ ModelFile::ModelFile(std::string path, std::ifstream stream, int64_t size_bytes)
 
 absl::StatusOr<ModelFile> ModelFile::Open(const std::string& path) {
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
+  const std::filesystem::file_status kind =
+      std::filesystem::status(path, error);
+  if (std::filesystem::exists(kind) &&
+      !std::filesystem::is_regular_file(kind)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        path, " is a folder; give the file that torch.jit.save wrote"));
+        path, " is no regular file; give the one that torch.jit.save wrote"));
   }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) {
@@ -49,7 +53,7 @@ absl::StatusOr<ModelFile> ModelFile::Open(const std::string& path) {
   return ModelFile(path, std::move(stream), static_cast<int64_t>(size));
 }
 
-absl::StatusOr<std::string> ModelFile::Sha256() {
+absl::StatusOr<std::string> ModelFile::Sha256(const std::stop_token& stop) {
   Digest digest(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
   if (digest == nullptr ||
       EVP_DigestInit_ex(digest.get(), EVP_sha256(), nullptr) != 1) {
@@ -57,6 +61,7 @@ absl::StatusOr<std::string> ModelFile::Sha256() {
   }
   std::string piece;
   for (;;) {
+    if (stop.stop_requested()) return StoppedByCaller();
     MEMPLAN_RETURN_IF_ERROR(Read(piece));
     if (piece.empty()) break;
     EVP_DigestUpdate(digest.get(), piece.data(), piece.size());

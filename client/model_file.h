@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <stop_token>
 #include <string>
 
 #include "absl/status/status.h"
@@ -19,15 +20,15 @@ inline constexpr size_t kUploadChunkBytes = 512 * 1024;
 // Not thread-safe.
 class ModelFile {
  public:
-  // kNotFound, kPermissionDenied, or kInvalidArgument for a folder or an empty
-  // file; the message has the path.
+  // kNotFound, kPermissionDenied, or kInvalidArgument for what is no regular
+  // file or empty; the message has the path.
   static absl::StatusOr<ModelFile> Open(const std::string& path);
 
   int64_t size_bytes() const { return size_bytes_; }
 
   // SHA-256 of the whole file, 64 lower-case hexadecimal digits. The next Read
-  // begins at the file's start.
-  absl::StatusOr<std::string> Sha256();
+  // begins at the file's start. kCancelled if `stop` asks for it.
+  absl::StatusOr<std::string> Sha256(const std::stop_token& stop);
 
   // Fills `piece` with the next bytes, at most kUploadChunkBytes; empty at the
   // end. kAborted if the file has changed its size since Open.

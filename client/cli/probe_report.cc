@@ -1,6 +1,7 @@
 #include "client/cli/probe_report.h"
 
-#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +47,18 @@ std::string StopWords(const v1::Plan& plan) {
   }
 }
 
+std::string LimitWords(const v1::ProbeSpec& spec) {
+  switch (spec.limit_case()) {
+    case v1::ProbeSpec::kCapBytes:
+      return ", under a cap of " + BytesWords(spec.cap_bytes());
+    case v1::ProbeSpec::kBudgetBytes:
+      return ", under a budget of " + BytesWords(spec.budget_bytes());
+    case v1::ProbeSpec::LIMIT_NOT_SET:
+      break;
+  }
+  return "";
+}
+
 std::string NeighbourWords(const v1::Plan& plan) {
   std::vector<std::string> words;
   for (const v1::Neighbour& neighbour : plan.neighbours()) {
@@ -59,7 +72,7 @@ std::string NeighbourWords(const v1::Plan& plan) {
 void AddQuantity(Table& table, const std::string& name, bool known,
                  const v1::Quantity& quantity, const std::string& note = "") {
   if (!known) {
-    table.AddRow({name, "unknown"});
+    table.AddRow({name, "not known on this device"});
     return;
   }
   table.AddRow({name, absl::StrCat(BytesWords(quantity.bytes()), ", ",
@@ -114,7 +127,8 @@ std::string PlanReport(const v1::Probe& probe) {
                                        " ran out of memory")});
   table.AddRow({"took", DurationWords(plan.duration())});
   table.AddRow({"ran", absl::StrCat(ModeWords(probe.spec()), ", on ",
-                                    probe.spec().device_id())});
+                                    probe.spec().device_id(),
+                                    LimitWords(probe.spec()))});
   table.AddRow({"probe", probe.id()});
   return table.Text();
 }
@@ -126,6 +140,7 @@ std::string OptionalBytes(bool known, int64_t bytes) {
 std::vector<std::string> TrialRow(const v1::Trial& trial) {
   const v1::Peaks& peaks = trial.peaks();
   return {absl::StrCat(trial.batch()),
+          PurposeWords(trial.purpose()),
           OutcomeWords(trial.outcome()),
           BytesWords(peaks.requested_bytes()),
           BytesWords(peaks.allocated_bytes()),
@@ -138,10 +153,30 @@ std::vector<std::string> TrialRow(const v1::Trial& trial) {
           DurationWords(trial.duration())};
 }
 
+// A batch whose worker died is run again: its last trial decides.
+ExitCode ExitCodeOfProfile(const v1::Probe& probe) {
+  std::map<int64_t, v1::TrialOutcome> outcomes;
+  for (const v1::Trial& trial : probe.trials()) {
+    if (trial.purpose() == v1::TRIAL_PURPOSE_PROFILE) {
+      outcomes[trial.batch()] = trial.outcome();
+    }
+  }
+  bool fits = false;
+  for (const auto& [batch, outcome] : outcomes) {
+    if (outcome == v1::TRIAL_OUTCOME_FITS) {
+      fits = true;
+    } else if (outcome != v1::TRIAL_OUTCOME_OUT_OF_MEMORY) {
+      return kExitError;
+    }
+  }
+  return fits ? kExitDone : kExitNever;
+}
+
 }  // namespace
 
 std::string TrialTable(const v1::Probe& probe) {
   Table table({{"BATCH", Align::kRight},
+               {"PURPOSE"},
                {"OUTCOME"},
                {"REQUESTED", Align::kRight},
                {"ALLOCATED", Align::kRight},
@@ -180,15 +215,7 @@ ExitCode ExitCodeOfProbe(const v1::Probe& probe) {
         return kExitError;
     }
   }
-  const auto count = [&probe](v1::TrialOutcome outcome) {
-    return std::count_if(
-        probe.trials().begin(), probe.trials().end(),
-        [outcome](const auto& trial) { return trial.outcome() == outcome; });
-  };
-  const auto fit = count(v1::TRIAL_OUTCOME_FITS);
-  const auto ran_out = count(v1::TRIAL_OUTCOME_OUT_OF_MEMORY);
-  if (fit + ran_out < probe.trials_size()) return kExitError;
-  return fit > 0 ? kExitDone : kExitNever;
+  return ExitCodeOfProfile(probe);
 }
 
 }  // namespace memplan

@@ -13,7 +13,7 @@ namespace memplan {
 // The report of a probe that has ended; of one without an answer, its trials.
 std::string ProbeReport(const v1::Probe& probe);
 
-// A row a trial: batch, outcome, peaks; then the words of those that failed.
+// A row a trial: batch, purpose, outcome, peaks; then the words of those that failed.
 std::string TrialTable(const v1::Probe& probe);
 
 // What a command that asked for this probe exits with. A search: kExitDone if a

@@ -99,9 +99,9 @@ TEST_F(ClientTest, RefusesFilesThatCannotBeModels) {
   Client client = MakeClient();
   EXPECT_THAT(client.UploadModel(folder_.Path("none.pt"), "", {}, {}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("none.pt")));
-  EXPECT_THAT(
-      client.UploadModel(folder_.path(), "", {}, {}),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is a folder")));
+  EXPECT_THAT(client.UploadModel(folder_.path(), "", {}, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("no regular file")));
   EXPECT_THAT(
       client.UploadModel(WriteFile("empty.pt", ""), "", {}, {}),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is empty")));

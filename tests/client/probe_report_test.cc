@@ -33,7 +33,8 @@ TEST(ProbeReportTest, TellsThePlanWithTheEvidenceOfEachNumber) {
       "stopped by          memory: the next batch does not fit\n"
       "trials              9, of which 3 ran out of memory\n"
       "took                1 min 23 s\n"
-      "ran                 train adam, as eager, on GPU-1\n"
+      "ran                 train adam, as eager, on GPU-1, under a cap of "
+      "16.0 GiB\n"
       "probe               probe-1\n");
 }
 
@@ -43,9 +44,19 @@ TEST(ProbeReportTest, SaysWhatIsUnknownOnTheCpuDevice) {
   probe.mutable_plan()->clear_context();
   probe.mutable_plan()->set_peak_step(-1);
   const std::string report = ProbeReport(probe);
-  EXPECT_THAT(report, HasSubstr("peak reserved       unknown\n"));
-  EXPECT_THAT(report, HasSubstr("context             unknown\n"));
+  EXPECT_THAT(report,
+              HasSubstr("peak reserved       not known on this device\n"));
+  EXPECT_THAT(report,
+              HasSubstr("context             not known on this device\n"));
   EXPECT_THAT(report, HasSubstr("peak in             the load of the model\n"));
+}
+
+TEST(ProbeReportTest, NamesABudget) {
+  v1::Probe probe = FoundProbe();
+  probe.mutable_spec()->set_budget_bytes(int64_t{8} << 30);
+  EXPECT_THAT(ProbeReport(probe), HasSubstr("under a budget of 8.00 GiB\n"));
+  probe.mutable_spec()->clear_limit();
+  EXPECT_THAT(ProbeReport(probe), HasSubstr("on GPU-1\n"));
 }
 
 TEST(ProbeReportTest, NamesLargerBatchesThatAreNotSafe) {
@@ -80,7 +91,8 @@ TEST(ProbeReportTest, SaysThatNothingFits) {
             "because             the weights alone exceed the cap\n"
             "trials              1, of which 1 ran out of memory\n"
             "took                0 ms\n"
-            "ran                 train adam, as eager, on GPU-1\n"
+            "ran                 train adam, as eager, on GPU-1, under a cap "
+            "of 16.0 GiB\n"
             "probe               probe-1\n");
   EXPECT_EQ(ExitCodeOfProbe(probe), kExitNever);
 }
@@ -116,15 +128,17 @@ TEST(TrialTableTest, HasARowABatchAndTheWordsOfThoseThatFailed) {
   probe.mutable_trials(0)->set_fragmentation_bytes(1 << 20);
   probe.mutable_trials(1)->set_message("8.00 MiB refused");
   probe.mutable_trials(1)->set_allocation_retries(12);
-  EXPECT_EQ(
-      ProbeReport(probe),
-      "BATCH  OUTCOME        REQUESTED  ALLOCATED    ACTIVE  RESERVED   "
-      "CONTEXT  FRAGMENTATION  RETRIES   TOOK\n"
-      "    1  fits            1.00 MiB   1.00 MiB  1.00 MiB  2.00 MiB  "
-      "3.00 MiB       1.00 MiB        0  2.0 s\n"
-      "    8  out of memory   8.00 MiB   8.00 MiB  8.00 MiB         -         "
-      "-              -       12  2.0 s\n"
-      "batch 8: 8.00 MiB refused\n");
+  EXPECT_EQ(ProbeReport(probe),
+            "BATCH  PURPOSE  OUTCOME        REQUESTED  ALLOCATED    ACTIVE  "
+            "RESERVED   "
+            "CONTEXT  FRAGMENTATION  RETRIES   TOOK\n"
+            "    1  profile  fits            1.00 MiB   1.00 MiB  1.00 MiB  "
+            "2.00 MiB  "
+            "3.00 MiB       1.00 MiB        0  2.0 s\n"
+            "    8  profile  out of memory   8.00 MiB   8.00 MiB  8.00 MiB     "
+            "    -         "
+            "-              -       12  2.0 s\n"
+            "batch 8: 8.00 MiB refused\n");
 }
 
 struct ProfileCase {
@@ -132,14 +146,15 @@ struct ProfileCase {
   std::vector<v1::TrialOutcome> outcomes;
   ExitCode code;
 };
-class ExitCodeOfProfileTest : public ::testing::TestWithParam<ProfileCase> {};
+class ExitCodeOfProfileCasesTest
+    : public ::testing::TestWithParam<ProfileCase> {};
 
-TEST_P(ExitCodeOfProfileTest, GivesTheCode) {
+TEST_P(ExitCodeOfProfileCasesTest, GivesTheCode) {
   EXPECT_EQ(ExitCodeOfProbe(ProfileOf(GetParam().outcomes)), GetParam().code);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Outcomes, ExitCodeOfProfileTest,
+    Outcomes, ExitCodeOfProfileCasesTest,
     ::testing::ValuesIn<ProfileCase>({
         {"AllFit", {v1::TRIAL_OUTCOME_FITS}, kExitDone},
         {"SomeFit",
@@ -152,6 +167,15 @@ INSTANTIATE_TEST_SUITE_P(
         {"OneDied", {v1::TRIAL_OUTCOME_WORKER_DIED}, kExitError},
     }),
     [](const auto& test) { return test.param.name; });
+
+TEST(ExitCodeOfProfileTest, IsDecidedByTheLastTrialOfEachBatchAskedFor) {
+  v1::Probe probe = ProfileOf(
+      {v1::TRIAL_OUTCOME_WORKER_DIED, v1::TRIAL_OUTCOME_OUT_OF_MEMORY});
+  *probe.add_trials() = MakeTrial(3, 1, v1::TRIAL_OUTCOME_OUT_OF_MEMORY);
+  *probe.add_trials() = MakeTrial(4, 1, v1::TRIAL_OUTCOME_FITS);
+  probe.mutable_trials(3)->set_purpose(v1::TRIAL_PURPOSE_CALIBRATE);
+  EXPECT_EQ(ExitCodeOfProbe(probe), kExitNever);
+}
 
 TEST(ExitCodeOfProbeTest, IsAnErrorForWhatDidNotSucceed) {
   v1::Probe probe = FoundProbe();

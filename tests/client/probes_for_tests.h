@@ -18,12 +18,13 @@ inline v1::Quantity MakeQuantity(int64_t bytes, v1::Provenance provenance,
   return quantity;
 }
 
-// A trial on the CPU device: without reserved peak, context, fragmentation.
+// A profile's trial on the CPU device: without reserved peak, context, fragmentation.
 inline v1::Trial MakeTrial(int number, int64_t batch,
                            v1::TrialOutcome outcome) {
   v1::Trial trial;
   trial.set_number(number);
   trial.set_batch(batch);
+  trial.set_purpose(v1::TRIAL_PURPOSE_PROFILE);
   trial.set_outcome(outcome);
   trial.mutable_peaks()->set_requested_bytes(batch << 20);
   trial.mutable_peaks()->set_allocated_bytes(batch << 20);
@@ -32,7 +33,7 @@ inline v1::Trial MakeTrial(int number, int64_t batch,
   return trial;
 }
 
-// A search on a GPU that found 37, verified in trial 9.
+// A search on a GPU, under 16 GiB, that found 37, verified in trial 9.
 inline v1::Probe FoundProbe() {
   v1::Probe probe;
   probe.set_id("probe-1");
@@ -43,6 +44,7 @@ inline v1::Probe FoundProbe() {
   spec.set_optimizer(v1::OPTIMIZER_ADAM);
   spec.set_run_as(v1::RUN_AS_EAGER);
   spec.set_steps(4);
+  spec.set_cap_bytes(int64_t{16} << 30);
   spec.mutable_search();
   v1::Plan& plan = *probe.mutable_plan();
   plan.set_verdict(v1::PLAN_VERDICT_FOUND);

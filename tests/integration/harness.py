@@ -167,9 +167,10 @@ class IntegrationTest(unittest.TestCase):
         return [str(MEMPLAN), *map(str, arguments), "--address", self.server.address]
 
     def start_memplan(self, *arguments):
+        """Starts memplan as the leader of a process group, as a shell does."""
         process = subprocess.Popen(self.command(*arguments), env=self.environment, text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   stdin=subprocess.DEVNULL)
+                                   stdin=subprocess.DEVNULL, start_new_session=True)
         self.addCleanup(self._end_memplan, process)
         return process
 

@@ -2,10 +2,7 @@
 
 import json
 import os
-import pathlib
 import signal
-import subprocess
-import time
 import unittest
 
 from harness import (DONE, ERROR, INPUT, MEMPLAN, SERVER, UNREACHABLE, Gate, IntegrationTest,
@@ -33,6 +30,10 @@ class PrivateDaemonTest(IntegrationTest):
         return {pid: line for pid, line in processes_about(str(self.folder)).items()
                 if "memplan-server" in line}
 
+    def wait_for_worker(self):
+        wait_until(lambda: [line for line in processes_about(str(self.folder)).values()
+                            if line.strip() == str(self.worker_link)], "the worker")
+
     def test_lives_for_the_command_and_keeps_the_users_store(self):
         model = self.scripted_model(limit_batch=5)
         out, err = self.memplan(*self.local_probe(model, "--output", "json"))
@@ -59,8 +60,7 @@ class PrivateDaemonTest(IntegrationTest):
         gate = Gate(self.folder / "gate")
         model = self.scripted_model(gate=str(gate.path), on_batch={"*": "waits at the gate"})
         process = self.start_memplan(*self.local_probe(model))
-        wait_until(lambda: [line for line in processes_about(str(self.folder)).values()
-                            if line.strip() == str(self.worker_link)], "the worker")
+        self.wait_for_worker()
         process.kill()
         process.wait()
         wait_until(lambda: not processes_about(str(self.folder)), "the daemon to end")
@@ -69,13 +69,29 @@ class PrivateDaemonTest(IntegrationTest):
         gate = Gate(self.folder / "gate")
         model = self.scripted_model(gate=str(gate.path), on_batch={"*": "waits at the gate"})
         process = self.start_memplan(*self.local_probe(model))
-        wait_until(lambda: [line for line in processes_about(str(self.folder)).values()
-                            if line.strip() == str(self.worker_link)], "the worker")
-        process.send_signal(signal.SIGINT)
+        self.wait_for_worker()
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does for Ctrl-C
         _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
         self.assertIn("is cancelled", err)
         self.assertEqual(self.servers(), {})
+        self.assertEqual(self.socket_folders(), [])
+
+    def test_ends_at_once_on_a_second_interrupt(self):
+        gate = Gate(self.folder / "gate")
+        model = self.scripted_model(gate=str(gate.path), on_batch={"*": "waits at the gate"})
+        process = self.start_memplan(*self.local_probe(model))
+        self.wait_for_worker()
+        # A daemon that does not answer keeps the first interrupt from getting anywhere.
+        for pid in self.servers():
+            os.kill(pid, signal.SIGSTOP)
+        process.send_signal(signal.SIGINT)
+        self.assertIn("private daemon", process.stderr.readline())
+        while "cancelling probe" not in process.stderr.readline():
+            pass
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(60), 128 + signal.SIGINT)
+        wait_until(lambda: not processes_about(str(self.folder)), "the daemon to end")
         self.assertEqual(self.socket_folders(), [])
 
     def test_shows_why_it_cannot_start(self):

@@ -91,9 +91,10 @@ class ProfileTest(IntegrationTest):
 
     def test_prints_a_row_a_batch(self):
         out = self.profile(self.scripted_model(limit_batch=10), "1,8,32", DONE)
-        rows = [line.split()[:4] for line in out.splitlines()[1:4]]
-        self.assertEqual(rows, [["1", "fits", "2.00", "MiB"], ["8", "fits", "9.00", "MiB"],
-                                ["32", "out", "of", "memory"]])
+        rows = [line.split()[:5] for line in out.splitlines()[1:4]]
+        self.assertEqual(rows, [["1", "profile", "fits", "2.00", "MiB"],
+                                ["8", "profile", "fits", "9.00", "MiB"],
+                                ["32", "profile", "out", "of", "memory"]])
 
     def test_tells_by_its_code_whether_one_batch_fits(self):
         model = self.scripted_model(limit_batch=10)
