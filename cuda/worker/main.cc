@@ -2,8 +2,10 @@
 // is no command for people: it talks over descriptor 3 and records on 4.
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,9 +17,11 @@
 #include "cuda/worker/operator_observer.h"
 #include "cuda/worker/torch_execution.h"
 #include "cuda/worker/torch_version.h"
+#include "cuda/worker/traced_inputs.h"
 #include "cuda/worker/trial/conversation.h"
 #include "cuda/worker/trial/recorder.h"
 #include "cuda/worker/trial/trace_writer.h"
+#include "cuda/worker/trial/traced_batch.h"
 #include "cuda/worker/trial/trial.h"
 
 namespace memplan::gpu {
@@ -34,48 +38,54 @@ absl::StatusOr<std::unique_ptr<Device>> StartDevice(const TrialRequest& request,
   return StartCudaDevice(request.cap, recorder);
 }
 
-Report Refusal(const Failure& failure) {
+// What the daemon is told if there is no device to run on.
+Report NoDevice(const absl::Status& status) {
   Report report;
-  report.end = failure.end;
-  report.field = failure.field;
-  report.message = failure.message;
+  report.end = EndKind::kBadRequest;
+  report.field = "device_id";
+  report.message = TrimmedMessage(std::string(status.message()));
   report.failed_while_loading = true;
   return report;
 }
 
-Report Run(const TrialRequest& request, Recorder& recorder,
-           Conversation& conversation) {
-  auto device = StartDevice(request, recorder);
-  if (!device.ok()) {
-    return Refusal(
-        BadRequest("device_id", std::string(device.status().message())));
-  }
-  ObserveOperators(recorder);
-  // Neither is ever destroyed: after a CUDA error that sticks, letting go of
-  // tensors could hang or abort before the report is out.
-  Device* const lasting_device = device->release();
-  Execution* const lasting_execution =
-      MakeTorchExecution(request, *lasting_device, recorder).release();
-  return RunTrial(request, *lasting_device, *lasting_execution, recorder,
-                  conversation);
+// Ends the process without a destructor: those of tensors could hang or abort
+// after a CUDA error that sticks, and other threads may still record.
+[[noreturn]] void Leave(int code) {
+  std::fflush(nullptr);
+  _exit(code);
 }
 
-int Fail(const absl::Status& status) {
+void LeaveUnlessOk(const absl::Status& status) {
+  if (status.ok()) return;
   std::fprintf(stderr, "memplan-worker: %s\n", status.ToString().c_str());
-  return kExitNoDaemon;
+  Leave(kExitNoDaemon);
 }
 
-int Serve() {
-  auto writer = TraceWriter::Map(kTraceDescriptor);
-  if (!writer.ok()) return Fail(writer.status());
+// All that is made here lives until the process ends.
+[[noreturn]] void Serve() {
+  const auto writer = TraceWriter::Map(kTraceDescriptor);
+  LeaveUnlessOk(writer.status());
   Recorder recorder(**writer);
   Conversation conversation(kChannelDescriptor);
   conversation.EndWithTheDaemon();
   const auto request = conversation.Begin(TorchVersion());
-  if (!request.ok()) return Fail(request.status());
-  const Report report = Run(*request, recorder, conversation);
-  const absl::Status sent = conversation.End(report);
-  return sent.ok() ? 0 : Fail(sent);
+  LeaveUnlessOk(request.status());
+  // Before the device is started, so that it leaves no mark in the trace.
+  const std::optional<int64_t> traced_batch =
+      TracedBatch(request->inputs, TracedInputShapes(request->model_path));
+
+  const auto device = StartDevice(*request, recorder);
+  if (!device.ok()) {
+    LeaveUnlessOk(conversation.End(NoDevice(device.status())));
+    Leave(0);
+  }
+  ObserveOperators(recorder);
+  const auto execution = MakeTorchExecution(*request, **device, recorder);
+  Report report =
+      RunTrial(*request, **device, *execution, recorder, conversation);
+  report.traced_batch = traced_batch;
+  LeaveUnlessOk(conversation.End(report));
+  Leave(0);
 }
 
 int Main(int argc, char** argv) {
@@ -90,15 +100,10 @@ int Main(int argc, char** argv) {
                  "only has --version\n");
     return kExitUsage;
   }
-  return Serve();
+  Serve();
 }
 
 }  // namespace
 }  // namespace memplan::gpu
 
-int main(int argc, char** argv) {
-  const int code = memplan::gpu::Main(argc, argv);
-  std::fflush(nullptr);
-  // Destructors of a broken CUDA context could hang or abort.
-  _exit(code);
-}
+int main(int argc, char** argv) { return memplan::gpu::Main(argc, argv); }

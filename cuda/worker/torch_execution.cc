@@ -15,8 +15,6 @@
 #include "cuda/worker/program.h"
 #include "cuda/worker/program_checks.h"
 #include "cuda/worker/step.h"
-#include "cuda/worker/traced_inputs.h"
-#include "cuda/worker/trial/traced_batch.h"
 
 namespace memplan::gpu {
 namespace {
@@ -69,8 +67,6 @@ class TorchExecution : public Execution {
       shapes.push_back(*std::move(shape));
     }
     if (auto failure = RefuseUnlessZip(request_.model_path)) return failure;
-    traced_batch_ =
-        TracedBatch(request_.inputs, TracedInputShapes(request_.model_path));
     auto failure =
         Guarded(device_, [&] { return LoadModule(std::move(shapes)); });
     if (!failure.has_value() || failure->end == EndKind::kOutOfMemory ||
@@ -92,8 +88,6 @@ class TorchExecution : public Execution {
       return failure;
     });
   }
-
-  std::optional<int64_t> traced_batch() const override { return traced_batch_; }
 
  private:
   std::optional<Failure> LoadModule(std::vector<std::vector<int64_t>> shapes) {
@@ -120,7 +114,6 @@ class TorchExecution : public Execution {
   Recorder& recorder_;
   const at::Device torch_device_;
   std::optional<Step> step_;
-  std::optional<int64_t> traced_batch_;
 };
 
 }  // namespace

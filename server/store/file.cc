@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -59,6 +60,25 @@ absl::Status SyncFolder(const std::string& path) {
       open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.is_open()) return FileError(errno, "open", path);
   return SyncFile(folder.get(), path);
+}
+
+absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(path, error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
+    names.push_back(entry->path().filename().string());
+    entry.increment(error);
+  }
+  if (error) return FileError(error.value(), "read the folder", path);
+  return names;
+}
+
+absl::Status RemoveAll(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  if (error) return FileError(error.value(), "remove", path);
+  return absl::OkStatus();
 }
 
 }  // namespace memplan

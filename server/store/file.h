@@ -5,8 +5,10 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "server/base/descriptor.h"
 
 namespace memplan {
@@ -24,6 +26,13 @@ absl::Status WriteAll(int descriptor, std::string_view bytes,
 // power.
 absl::Status SyncFile(int descriptor, const std::string& path);
 absl::Status SyncFolder(const std::string& path);
+
+// The names of what is in the folder at `path`, in no order.
+absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& path);
+
+// Removes the file or folder at `path` with all that is in it; OK if there is
+// none.
+absl::Status RemoveAll(const std::string& path);
 
 }  // namespace memplan
 

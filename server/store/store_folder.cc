@@ -18,22 +18,23 @@
 namespace memplan {
 namespace {
 
+bool IsFolder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
 // Makes the folder and those above it that are missing.
 absl::Status MakeFolders(const std::string& path) {
-  std::string made;
+  std::filesystem::path made;
   for (const auto& part : std::filesystem::path(path)) {
-    made = made.empty() ? part.string()
-                        : (std::filesystem::path(made) / part).string();
-    if (mkdir(made.c_str(), 0700) != 0 && errno != EEXIST) {
-      // A folder above that cannot be written may well be there already.
-      const int error = errno;
-      if (!std::filesystem::is_directory(made)) {
-        return FileError(error, "make the folder", made);
-      }
+    made /= part;
+    if (mkdir(made.c_str(), 0700) == 0) continue;
+    // One above that cannot be written may well be there already.
+    const int error = errno;
+    if (!IsFolder(made.string())) {
+      return FileError(error == EEXIST ? ENOTDIR : error, "make the folder",
+                       made.string());
     }
-  }
-  if (!std::filesystem::is_directory(path)) {
-    return FileError(ENOTDIR, "use as a folder", path);
   }
   return absl::OkStatus();
 }
@@ -71,14 +72,11 @@ absl::StatusOr<Descriptor> TakeLock(const std::string& folder) {
   return lock;
 }
 
-// Removes all that is in `path`.
 absl::Status EmptyFolder(const std::string& path) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
-    std::filesystem::remove_all(entry.path(), error);
-    if (error) return FileError(error.value(), "remove", entry.path().string());
+  MEMPLAN_ASSIGN_OR_RETURN(const auto names, NamesIn(path));
+  for (const std::string& name : names) {
+    MEMPLAN_RETURN_IF_ERROR(RemoveAll(absl::StrCat(path, "/", name)));
   }
-  if (error) return FileError(error.value(), "read", path);
   return absl::OkStatus();
 }
 

@@ -91,15 +91,12 @@ bool StoredModels::HasFile(const Model& model) const {
 }
 
 absl::Status StoredModels::RemoveStrayFiles() {
-  std::error_code error;
-  const std::filesystem::directory_iterator files(folder_.models_path(), error);
-  if (error) {
-    return FileError(error.value(), "read", folder_.models_path());
-  }
-  for (const auto& file : files) {
-    if (entries_.contains(file.path().filename().string())) continue;
-    std::filesystem::remove_all(file.path(), error);
-    if (error) spdlog::warn("cannot remove {}", file.path().string());
+  MEMPLAN_ASSIGN_OR_RETURN(const auto names, NamesIn(folder_.models_path()));
+  for (const std::string& name : names) {
+    if (entries_.contains(name)) continue;
+    if (absl::Status removed = RemoveAll(Path(name)); !removed.ok()) {
+      spdlog::warn("{}", std::string(removed.message()));
+    }
   }
   return absl::OkStatus();
 }

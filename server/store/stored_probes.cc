@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -81,7 +79,7 @@ class StoredProbes : public ProbeStore {
           remove.exec();
           return absl::OkStatus();
         }));
-    if (IsPlainId(id)) RemoveTraces(TraceFolder(id));
+    if (IsPlainId(id)) RemoveTraces(id);
     return absl::OkStatus();
   }
 
@@ -101,16 +99,10 @@ class StoredProbes : public ProbeStore {
   // Removes the traces of probes that have no record.
   absl::Status RemoveStrayTraces() {
     MEMPLAN_ASSIGN_OR_RETURN(const std::set<std::string> ids, ReadIds());
-    std::error_code error;
-    const std::filesystem::directory_iterator folders(folder_.traces_path(),
-                                                      error);
-    if (error) {
-      return FileError(error.value(), "read", folder_.traces_path());
-    }
-    for (const auto& folder : folders) {
-      if (!ids.contains(folder.path().filename().string())) {
-        RemoveTraces(folder.path());
-      }
+    MEMPLAN_ASSIGN_OR_RETURN(const auto folders,
+                             NamesIn(folder_.traces_path()));
+    for (const std::string& folder : folders) {
+      if (!ids.contains(folder)) RemoveTraces(folder);
     }
     return absl::OkStatus();
   }
@@ -120,12 +112,9 @@ class StoredProbes : public ProbeStore {
     return absl::StrCat(folder_.traces_path(), "/", std::string(id));
   }
 
-  static void RemoveTraces(const std::filesystem::path& folder) {
-    std::error_code error;
-    std::filesystem::remove_all(folder, error);
-    if (error) {
-      spdlog::warn("cannot remove the traces in {}: {}", folder.string(),
-                   error.message());
+  void RemoveTraces(std::string_view id) const {
+    if (absl::Status removed = RemoveAll(TraceFolder(id)); !removed.ok()) {
+      spdlog::warn("{}", std::string(removed.message()));
     }
   }
 

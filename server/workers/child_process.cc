@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <spdlog/spdlog.h>
 #include <sys/wait.h>
 
 // glibc 2.36's header does not say that these are C functions.
@@ -167,21 +168,23 @@ std::optional<ChildEnd> ChildProcess::WaitUntil(
 }
 
 ChildEnd ChildProcess::Kill() {
-  if (!end_) {
-    (void)kill(pid_, SIGKILL);
+  if (end_) return *end_;
+  (void)kill(-pid_, SIGKILL);
+  (void)kill(pid_, SIGKILL);  // should it have left its group
+  if (!ended_.is_open()) {
     end_ = Reap();
+  } else if (!WaitUntil(std::chrono::steady_clock::now() + kKillPatience)) {
+    spdlog::error("process {} was killed, but is still there after {} s", pid_,
+                  kKillPatience.count());
+    end_ = ChildEnd{true, SIGKILL};
   }
   return *end_;
 }
 
-// Waits for its end, which is near. The group is killed while the child is a
-// zombie at most: until it is reaped, its number is the group's alone.
+// Takes note of its end, which has come. The group is killed while the child is
+// a zombie: until it is reaped, its number is the group's alone.
 ChildEnd ChildProcess::Reap() {
   siginfo_t info{};
-  while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) !=
-             0 &&
-         errno == EINTR) {
-  }
   (void)kill(-pid_, SIGKILL);
   while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 &&
          errno == EINTR) {

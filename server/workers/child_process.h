@@ -1,6 +1,7 @@
 // A child process in a group of its own, started without fork (gRPC allows
 // none): it gets the descriptors it is given and no others, default signals and
-// a given environment. It never outlives this object and never stays a zombie.
+// a given environment. It does not outlive this object or stay a zombie, unless
+// the kernel itself keeps it (a driver that hangs).
 #ifndef MEMPLAN_SERVER_WORKERS_CHILD_PROCESS_H_
 #define MEMPLAN_SERVER_WORKERS_CHILD_PROCESS_H_
 
@@ -16,6 +17,9 @@
 #include "server/base/descriptor.h"
 
 namespace memplan {
+
+// How long a killed process may take to be gone.
+inline constexpr std::chrono::seconds kKillPatience(10);
 
 struct ChildCommand {
   std::string program;                   // a path, not searched for
@@ -53,7 +57,8 @@ class ChildProcess {
       std::chrono::steady_clock::time_point deadline, int wake = -1);
 
   // Kills its whole group, waits for it, and says how it ended: it may have been
-  // faster.
+  // faster. Gives up after kKillPatience, so that a process that cannot die does
+  // not hold the daemon as well.
   ChildEnd Kill();
 
  private:

@@ -138,9 +138,12 @@ absl::StatusOr<Worker> StandardRunner::Start(const TrialOrder& order) {
       Count(&WorkerCounts::started);
       return worker;
     }
-    usable = absl::IsFailedPrecondition(worker.status())
-                 ? Unusable(std::string(worker.status().message()))
-                 : WithReason(worker.status(), "HOST_EXHAUSTED");
+    usable = worker.status();
+    if (absl::IsFailedPrecondition(usable)) {
+      usable = Unusable(std::string(usable.message()));
+    } else if (absl::IsResourceExhausted(usable)) {
+      usable = WithReason(usable, "HOST_EXHAUSTED");
+    }
   }
   Count(&WorkerCounts::start_failed);
   return usable;

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <thread>
+#include <utility>
 #include <variant>
 
 #include "cuda/worker/messages/frame.h"
@@ -43,7 +44,7 @@ absl::StatusOr<TrialRequest> Conversation::Begin(
                            ReadFrame(socket_, Clock::now() + kRequestWait));
   MEMPLAN_ASSIGN_OR_RETURN(DaemonMessage message, DecodeDaemonMessage(json));
   if (auto* request = std::get_if<TrialRequest>(&message)) {
-    return *std::move(request);
+    return std::move(*request);
   }
   return absl::InvalidArgumentError("the first message is not a request");
 }

@@ -68,8 +68,9 @@ std::string_view AfterLastErrorName(std::string_view text) {
 
 // The text before what torch appends: C++ frames, guesses at the cause.
 std::string_view WithoutAdditions(std::string_view text) {
-  for (const std::string_view addition : {"Exception raised from", "\nframe #0",
-                                          " This is an internal miniz error", "\nSearch for `cuda",
+  for (const std::string_view addition :
+       {"Exception raised from", "\nframe #0",
+        " This is an internal miniz error", "\nSearch for `cuda",
         "\nCUDA kernel errors might"}) {
     text = text.substr(0, text.find(addition));
   }
@@ -88,14 +89,12 @@ Failure FailureOf(std::string_view what, const Evidence& evidence) {
   Failure failure;
   const std::string words = OwnWords(what);
   failure.message = TrimmedMessage(words);
-  if (evidence.out_of_memory_type || HasAny(words, kOutOfMemoryWords)) {
-    failure.end = EndKind::kOutOfMemory;
-  } else if (HasAny(words, kShapeWords)) {
-    failure.end = EndKind::kShapeRefused;
-  } else if (evidence.failed_requests > 0) {
+  const bool is_shape = HasAny(words, kShapeWords);
+  if (evidence.out_of_memory_type || HasAny(words, kOutOfMemoryWords) ||
+      (evidence.failed_requests > 0 && !is_shape)) {
     failure.end = EndKind::kOutOfMemory;
   } else {
-    failure.end = EndKind::kModelFailed;
+    failure.end = is_shape ? EndKind::kShapeRefused : EndKind::kModelFailed;
   }
   return failure;
 }

@@ -3,7 +3,6 @@
 #ifndef MEMPLAN_CUDA_WORKER_TRIAL_EXECUTION_H_
 #define MEMPLAN_CUDA_WORKER_TRIAL_EXECUTION_H_
 
-#include <cstdint>
 #include <optional>
 
 #include "cuda/worker/trial/ending.h"
@@ -21,9 +20,6 @@ class Execution {
   // Runs step `index`, from 0, and waits for the device. Needs a Load that went
   // well, and is not called again after a failure.
   virtual std::optional<Failure> RunStep(int index) = 0;
-
-  // The batch of the example inputs that the archive keeps, once loaded.
-  virtual std::optional<int64_t> traced_batch() const = 0;
 };
 
 }  // namespace memplan::gpu

@@ -47,16 +47,18 @@ TraceWriter::~TraceWriter() { munmap(memory_, size_); }
 uint32_t TraceWriter::Intern(std::string_view name) {
   const std::lock_guard lock(mutex_);
   name = name.substr(0, kLongestName);
-  const auto [known, is_new] = ids_.try_emplace(std::string(name), kNoName);
-  if (is_new) {
-    if (WriteName(name)) {
-      known->second = header_.name_count++;
-    } else {
-      ++header_.names_lost;
-    }
-    Publish();
+  if (const auto known = ids_.find(name); known != ids_.end()) {
+    return known->second;
   }
-  return known->second;
+  uint32_t id = kNoName;
+  if (WriteName(name)) {
+    id = header_.name_count++;
+  } else {
+    ++header_.names_lost;
+  }
+  Publish();
+  ids_.emplace(name, id);
+  return id;
 }
 
 void TraceWriter::Append(const TraceRecord& record) {

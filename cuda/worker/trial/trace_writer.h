@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -37,6 +38,14 @@ class TraceWriter {
  private:
   TraceWriter(std::byte* memory, size_t size);
 
+  // Finds a name without making a string of it.
+  struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const {
+      return std::hash<std::string_view>()(name);
+    }
+  };
+
   bool WriteName(std::string_view name);
   void Publish();
 
@@ -47,7 +56,7 @@ class TraceWriter {
   // What the header says, guarded by mutex_. The mapped header is only written:
   // whatever else happens to the file cannot move us out of bounds.
   TraceHeader header_ = {};
-  std::unordered_map<std::string, uint32_t> ids_;
+  std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> ids_;
 };
 
 inline constexpr size_t kLongestName = 512;

@@ -14,7 +14,10 @@ std::optional<int64_t> TracedBatch(
       if (dimensions[d].name != kBatchDimension) continue;
       const int64_t times = dimensions[d].size;
       const int64_t size = shapes[i][d];
-      if (times < 1 || size < 1 || size % times != 0) return std::nullopt;
+      if (times < 1 || size < 1 || size % times != 0 ||
+          size / times > kMaxDimension) {
+        return std::nullopt;
+      }
       return size / times;
     }
   }

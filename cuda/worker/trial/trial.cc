@@ -28,10 +28,7 @@ bool RunLoad(Device& device, Execution& execution, Report& report) {
   report.load_peaks = span.peaks;
   report.load_allocation_retries = span.allocation_retries;
   report.load_failed_requests = span.failed_requests;
-  if (!failure.has_value()) {
-    report.traced_batch = execution.traced_batch();
-    return true;
-  }
+  if (!failure.has_value()) return true;
   ReportFailure(*failure, report);
   report.failed_while_loading = true;
   return false;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
 #include <thread>
 #include <vector>
@@ -80,14 +81,14 @@ TEST(TraceWriterTest, CountsRecordsWithoutRoom) {
 }
 
 TEST(TraceWriterTest, TakesRecordsFromManyThreads) {
-  constexpr int kThreads = 4;
-  constexpr int kEach = 1000;
+  constexpr size_t kThreads = 4;
+  constexpr size_t kEach = 1000;
   const MemoryFile file(kThreads * kEach);
   const auto writer = TraceWriter::Map(file.descriptor()).value();
   std::vector<std::jthread> threads;
-  for (int i = 0; i < kThreads; ++i) {
+  for (size_t i = 0; i < kThreads; ++i) {
     threads.emplace_back([&writer] {
-      for (int j = 0; j < kEach; ++j) writer->Append(Alloc(7));
+      for (size_t j = 0; j < kEach; ++j) writer->Append(Alloc(7));
     });
   }
   threads.clear();  // joins

@@ -34,6 +34,7 @@ TEST(TracedBatchTest, IsUnsetWhereNothingSaysIt) {
   EXPECT_EQ(BatchOf("float32[5]", {{5}}), std::nullopt);
   EXPECT_EQ(BatchOf("float32[B,5]", {{2, 5, 1}}), std::nullopt);
   EXPECT_EQ(BatchOf("float32[B,5]", {{0, 5}}), std::nullopt);
+  EXPECT_EQ(BatchOf("float32[B,5]", {{kMaxDimension + 1, 5}}), std::nullopt);
 }
 
 }  // namespace

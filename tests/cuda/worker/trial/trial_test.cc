@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,7 +43,7 @@ class CountingDevice : public Device {
                                           .device_total = std::nullopt};
 
  private:
-  int spans_ = 0;
+  int64_t spans_ = 0;
 };
 
 class ScriptedExecution : public Execution {
@@ -52,7 +53,6 @@ class ScriptedExecution : public Execution {
     ++steps_run;
     return index == failing_step ? failure : std::nullopt;
   }
-  std::optional<int64_t> traced_batch() const override { return 2; }
 
   std::optional<Failure> load;
   int failing_step = -1;
@@ -101,7 +101,6 @@ TEST_F(RunTrialTest, ReportsLoadAndEachStep) {
   const Report report = Run(2);
   EXPECT_EQ(report.end, EndKind::kRan);
   EXPECT_EQ(report.cap, Bytes(4096));
-  EXPECT_EQ(report.traced_batch, 2);
   EXPECT_EQ(report.load_peaks, PeaksOf(100));
   EXPECT_EQ(report.load_allocation_retries, 1);
   EXPECT_EQ(report.load_failed_requests, 10);
