@@ -92,7 +92,7 @@ void CachingAllocator::Reset(std::span<const uint64_t> streams) {
 BlockId CachingAllocator::Malloc(int64_t bytes, uint32_t stream) {
   BlockId id = kNoBlock;
   int64_t taken_split = 0;
-  if (bytes >= 1 && bytes <= kMaxRequest && stream * 2 < heaps_.size()) {
+  if (bytes >= 1 && bytes <= kMaxRequest && stream < by_handle_.size()) {
     const int64_t size = rounding_.BlockSize(bytes);
     const HeapId heap = HeapOf(stream, size <= kSmallLimit);
     id = FindFree(heap, size);
