@@ -64,7 +64,7 @@ using Words = std::vector<std::pair<std::string, Value>>;
 template <typename Value>
 CLI::Option* AddWordFlag(CLI::App& verb, const std::string& name,
                          const Words<Value>& words,
-                         std::function<void(Value)> store,
+                         const std::function<void(Value)>& store,
                          const std::string& help) {
   std::string choices;
   for (const auto& [word, value] : words) {

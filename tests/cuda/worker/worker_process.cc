@@ -85,7 +85,7 @@ std::optional<WorkerMessage> WorkerProcess::Receive() {
     ADD_FAILURE() << message.status() << " in " << *json;
     return std::nullopt;
   }
-  return *std::move(message);
+  return std::move(*message);
 }
 
 void WorkerProcess::CloseChannel() {
