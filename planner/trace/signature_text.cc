@@ -1,0 +1,214 @@
+#include "planner/trace/signature_text.h"
+
+#include <bit>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "planner/base/status_macros.h"
+#include "planner/trace/fields.h"
+
+namespace memplan {
+namespace {
+
+bool ReadInteger(std::string_view text, int64_t& value) {
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && rest == end;
+}
+
+// One call reads one signature's arguments into the tables.
+class ArgumentReader {
+ public:
+  ArgumentReader(SignatureTable& table, NameTable& names)
+      : table_(table), names_(names) {}
+
+  absl::Status Read(std::string_view text) {
+    SignatureArgument argument;
+    argument.first_number = static_cast<uint32_t>(table_.numbers.size());
+    if (!ReadInto(text, argument)) {
+      return absl::InvalidArgumentError(
+          "it is none of float32[8,3]{3,1}, *2, 7, [1,1], true, false, "
+          "#3fc0000000000000, - and ?");
+    }
+    argument.number_count =
+        static_cast<uint32_t>(table_.numbers.size() - argument.first_number);
+    table_.arguments.push_back(argument);
+    return CountListed(argument);
+  }
+
+  // Once all are read.
+  absl::Status Finish() const {
+    if (listed_ == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the signature ends ", listed_, " tensors short of its list"));
+  }
+
+ private:
+  // Checks that a list's tensors follow it.
+  absl::Status CountListed(const SignatureArgument& argument) {
+    const bool is_listed = argument.kind == ArgumentKind::kTensor ||
+                           argument.kind == ArgumentKind::kNone;
+    if (listed_ > 0 && !is_listed) {
+      return absl::InvalidArgumentError(
+          "it is no tensor, but in a list of them");
+    }
+    if (listed_ > 0) --listed_;
+    if (argument.kind == ArgumentKind::kTensorList) {
+      listed_ = table_.numbers[argument.first_number];
+    }
+    return absl::OkStatus();
+  }
+
+  bool ReadInto(std::string_view text, SignatureArgument& argument) {
+    if (text.empty()) return false;
+    switch (text.front()) {
+      case '?':
+        argument.kind = ArgumentKind::kOther;
+        return text.size() == 1;
+      case '*':
+        argument.kind = ArgumentKind::kTensorList;
+        return AddInteger(text.substr(1)) && table_.numbers.back() >= 0;
+      case '[':
+        argument.kind = ArgumentKind::kIntegers;
+        return text.back() == ']' &&
+               AddIntegers(text.substr(1, text.size() - 2));
+      case '#':
+        argument.kind = ArgumentKind::kReal;
+        return AddReal(text.substr(1));
+      default:
+        return ReadWord(text, argument);
+    }
+  }
+
+  bool ReadWord(std::string_view text, SignatureArgument& argument) {
+    if (text == "-") {
+      argument.kind = ArgumentKind::kNone;
+      return true;
+    }
+    if (text == "true" || text == "false") {
+      argument.kind = ArgumentKind::kBoolean;
+      table_.numbers.push_back(text == "true" ? 1 : 0);
+      return true;
+    }
+    argument.kind = ArgumentKind::kInteger;
+    return AddInteger(text) || ReadTensor(text, argument);
+  }
+
+  bool ReadTensor(std::string_view text, SignatureArgument& argument) {
+    argument.kind = ArgumentKind::kTensor;
+    constexpr std::string_view kOnCpu = "@cpu";
+    argument.on_cpu = text.ends_with(kOnCpu);
+    if (argument.on_cpu) text.remove_suffix(kOnCpu.size());
+    const size_t sizes = text.find('[');
+    const size_t strides = text.find("]{");
+    if (sizes == 0 || strides == std::string_view::npos || sizes > strides ||
+        text.back() != '}') {
+      return false;
+    }
+    argument.dtype = names_.Add(text.substr(0, sizes));
+    const size_t before = table_.numbers.size();
+    if (!AddIntegers(text.substr(sizes + 1, strides - sizes - 1))) return false;
+    const size_t rank = table_.numbers.size() - before;
+    return AddIntegers(text.substr(strides + 2, text.size() - strides - 3)) &&
+           table_.numbers.size() - before == 2 * rank;
+  }
+
+  bool AddInteger(std::string_view text) {
+    int64_t value = 0;
+    if (!ReadInteger(text, value)) return false;
+    table_.numbers.push_back(value);
+    return true;
+  }
+
+  bool AddIntegers(std::string_view text) {
+    if (text.empty()) return true;
+    for (Fields fields(text, ','); !fields.AtEnd();) {
+      if (!AddInteger(fields.Take())) return false;
+    }
+    return true;
+  }
+
+  // As its bits: exact, NaN and the infinities too.
+  bool AddReal(std::string_view text) {
+    uint64_t bits = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, bits, 16);
+    if (error != std::errc() || rest != end) return false;
+    table_.numbers.push_back(std::bit_cast<int64_t>(bits));
+    return true;
+  }
+
+  SignatureTable& table_;
+  NameTable& names_;
+  int64_t listed_ = 0;  // tensors of a list that are yet to come
+};
+
+std::string WriteArgument(const SignatureArgument& argument,
+                          const SignatureTable& table, const NameTable& names) {
+  const std::span<const int64_t> numbers = table.Numbers(argument);
+  switch (argument.kind) {
+    case ArgumentKind::kNone:
+      return "-";
+    case ArgumentKind::kTensor:
+      return absl::StrCat(std::string(names.Name(argument.dtype)), "[",
+                          absl::StrJoin(table.Sizes(argument), ","), "]{",
+                          absl::StrJoin(table.Strides(argument), ","), "}",
+                          argument.on_cpu ? "@cpu" : "");
+    case ArgumentKind::kTensorList:
+      return absl::StrCat("*", numbers[0]);
+    case ArgumentKind::kInteger:
+      return absl::StrCat(numbers[0]);
+    case ArgumentKind::kIntegers:
+      return absl::StrCat("[", absl::StrJoin(numbers, ","), "]");
+    case ArgumentKind::kBoolean:
+      return numbers[0] != 0 ? "true" : "false";
+    case ArgumentKind::kReal:
+      return absl::StrCat("#", absl::Hex(std::bit_cast<uint64_t>(numbers[0])));
+    case ArgumentKind::kOther:
+      break;
+  }
+  return "?";
+}
+
+}  // namespace
+
+absl::StatusOr<Signature> ReadSignature(std::string_view text,
+                                        SignatureTable& table,
+                                        NameTable& names) {
+  Signature signature;
+  signature.first_argument = static_cast<uint32_t>(table.arguments.size());
+  ArgumentReader reader(table, names);
+  Fields fields(text, '\t');
+  signature.overload = names.Add(fields.Take());
+  for (int number = 1; !fields.AtEnd(); ++number) {
+    if (absl::Status status = reader.Read(fields.Take()); !status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "argument ", number, " of the signature: ", status.message()));
+    }
+  }
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  signature.argument_count =
+      static_cast<uint32_t>(table.arguments.size()) - signature.first_argument;
+  return signature;
+}
+
+std::string WriteSignature(const Signature& signature,
+                           const SignatureTable& table,
+                           const NameTable& names) {
+  std::string text(names.Name(signature.overload));
+  for (const SignatureArgument& argument : table.Arguments(signature)) {
+    absl::StrAppend(&text, "\t", WriteArgument(argument, table, names));
+  }
+  return text;
+}
+
+}  // namespace memplan
