@@ -180,8 +180,7 @@ class Aligner {
         return false;
       }
     }
-    AddRun(window.left_end, window.right_end,
-           whole.left_end - window.left_end);
+    AddRun(window.left_end, window.right_end, whole.left_end - window.left_end);
     return true;
   }
 
@@ -213,9 +212,9 @@ class Aligner {
 
 double Ratio(size_t matched, Tokens left, Tokens right) {
   const size_t all = left.size() + right.size();
-  return all == 0 ? 1.0
-                  : 2.0 * static_cast<double>(matched) /
-                        static_cast<double>(all);
+  return all == 0
+             ? 1.0
+             : 2.0 * static_cast<double>(matched) / static_cast<double>(all);
 }
 
 // No alignment can match more: tokens that both have, in whatever order.

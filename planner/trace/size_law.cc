@@ -13,7 +13,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "planner/trace/event.h"
 #include "planner/trace/shape.h"
 
 namespace memplan {
@@ -86,9 +85,9 @@ bool Clear(Rows& rows, size_t pivot, size_t column) {
 // more than one, or a number grows too large.
 std::optional<std::vector<int64_t>> Solve(Rows rows, size_t unknowns) {
   for (size_t column = 0; column < unknowns; ++column) {
-    const auto pivot = std::find_if(
-        rows.begin() + std::min(column, rows.size()), rows.end(),
-        [&](const auto& row) { return row[column].above != 0; });
+    const auto pivot =
+        std::find_if(rows.begin() + std::min(column, rows.size()), rows.end(),
+                     [&](const auto& row) { return row[column].above != 0; });
     if (pivot == rows.end()) return std::nullopt;
     std::swap(rows[column], *pivot);
     if (!Clear(rows, column, column)) return std::nullopt;
@@ -124,8 +123,8 @@ void AddProducts(const std::vector<std::vector<int64_t>>& points,
   for (size_t row = 0; row < rows.size(); ++row) {
     for (size_t i = 0; i < dimensions.size(); ++i) {
       for (size_t j = i; j < dimensions.size(); ++j) {
-        rows[row].push_back(Whole(points[row][dimensions[i]] *
-                                  points[row][dimensions[j]]));
+        rows[row].push_back(
+            Whole(points[row][dimensions[i]] * points[row][dimensions[j]]));
       }
     }
   }
@@ -200,7 +199,8 @@ std::optional<int64_t> SizeLaw::At(std::span<const int64_t> values) const {
       }
     }
   }
-  if (bytes < 0 || bytes > kMaxEventBytes) return std::nullopt;
+  constexpr int128 kLimit = int128(1) << 63;
+  if (bytes < -kLimit || bytes >= kLimit) return std::nullopt;
   return static_cast<int64_t>(bytes);
 }
 
@@ -210,10 +210,9 @@ absl::StatusOr<SizeLawFitter> SizeLawFitter::Create(
   SizeLawFitter fitter;
   fitter.varies_.resize(points[0].size());
   for (size_t d = 0; d < points[0].size(); ++d) {
-    fitter.varies_[d] =
-        std::any_of(points.begin(), points.end(), [&](const auto& point) {
-          return point[d] != points[0][d];
-        });
+    fitter.varies_[d] = std::any_of(
+        points.begin(), points.end(),
+        [&](const auto& point) { return point[d] != points[0][d]; });
     if (fitter.varies_[d]) fitter.varying_.push_back(d);
   }
   Rows rows = AffineRows(points, fitter.varying_);

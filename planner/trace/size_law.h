@@ -26,12 +26,12 @@ std::string_view LawKindName(LawKind kind);
 // A value. Dimensions are known by their place.
 struct SizeLaw {
   int64_t constant = 0;
-  std::vector<int64_t> linear;     // empty: constant
-  std::vector<int64_t> quadratic;  // of i ≤ j, row by row; empty: affine
+  std::vector<int64_t> linear = {};     // empty: constant
+  std::vector<int64_t> quadratic = {};  // of i ≤ j, row by row; empty: affine
 
   LawKind kind() const;
-  // The size at `values`, one of each dimension, 1 to kMaxDimension. Nothing if
-  // it is negative or above 1 EiB.
+  // The size at `values`, one of each dimension, 1 to kMaxDimension; beyond the
+  // recorded shapes it may be negative. Nothing if it does not fit 64 bits.
   std::optional<int64_t> At(std::span<const int64_t> values) const;
 
   friend bool operator==(const SizeLaw&, const SizeLaw&) = default;
