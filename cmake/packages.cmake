@@ -14,6 +14,7 @@ find_package(Protobuf REQUIRED)  # Debian 12 has no config file for it
 find_package(gRPC CONFIG REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(LibLZMA REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(SQLiteCpp CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
