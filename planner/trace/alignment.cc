@@ -56,19 +56,19 @@ class MiddleFinder {
     const int height = window.right_end - window.right_begin;
     const int shift = width - height;  // diagonal of the end
     const bool odd = (shift & 1) != 0;
-    Forward(-1) = Forward(1) = kUnreached;
-    Backward(shift - 1) = Backward(shift + 1) = kUnreached;
     for (int edits = 0;; ++edits) {
       work_left_ -= edits + 1;
       if (work_left_ < 0) return std::nullopt;
-      Forward(-edits - 1) = Forward(edits + 1) = kUnreached;
+      if (edits <= height) Forward(-edits - 1) = kUnreached;
+      if (edits <= width) Forward(edits + 1) = kUnreached;
       for (int k = Lowest(edits, height); k <= Highest(edits, width); k += 2) {
         const int x = AdvanceForward(k, edits == 0);
         if (odd && std::abs(k - shift) < edits && Meets(x, Backward(k))) {
           return PointAt(x, k);
         }
       }
-      Backward(shift - edits - 1) = Backward(shift + edits + 1) = kUnreached;
+      if (edits <= width) Backward(shift - edits - 1) = kUnreached;
+      if (edits <= height) Backward(shift + edits + 1) = kUnreached;
       for (int k = Lowest(edits, width); k <= Highest(edits, height); k += 2) {
         const int x = AdvanceBackward(k + shift, edits == 0);
         if (!odd && std::abs(k + shift) <= edits &&

@@ -140,6 +140,7 @@ absl::Status Instantiator::FillFromLaws(const InstantiateOptions& options,
                                         RequestStream& stream) {
   stream.Clear();
   stream.block_count = symbolic_.block_count;
+  stream.streams = symbolic_.streams;
   uint32_t next = 0;
   auto phase = symbolic_.phases.begin();
   // Phases begin between calls, never inside of one.

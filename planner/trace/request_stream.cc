@@ -60,6 +60,7 @@ RequestStream StreamOf(const OutlinedTrace& outlined) {
   for (uint32_t i = 0; i < trace.events.size(); ++i) {
     AddEvent(trace, i, stream);
   }
+  stream.streams = trace.streams;
   stream.block_count = static_cast<uint32_t>(trace.blocks.size());
   const std::vector<uint32_t> before = RequestsBefore(trace, stream);
   for (const OuterCall& call : FindOuterCalls(outlined)) {

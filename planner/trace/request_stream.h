@@ -72,6 +72,7 @@ struct RequestStream {
   std::vector<Request> requests;
   std::vector<uint32_t> events;  // by request: the recording's event, or kNoId
   uint32_t block_count = 0;
+  std::vector<uint64_t> streams;    // handles, by Request::stream
   std::vector<StreamPhase> phases;         // in order
   std::vector<StreamCall> calls;           // in order, apart
   std::vector<RequestRange> alternatives;  // in alternative_requests
@@ -82,6 +83,7 @@ struct RequestStream {
     requests.clear();
     events.clear();
     block_count = 0;
+    streams.clear();
     phases.clear();
     calls.clear();
     alternatives.clear();

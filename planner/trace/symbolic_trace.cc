@@ -136,6 +136,7 @@ class Generalizer {
     }
     symbolic_.phases = std::move(stream.phases);
     symbolic_.block_count = stream.block_count;
+    symbolic_.streams = std::move(stream.streams);
   }
 
   void AddCalls() {

@@ -79,6 +79,7 @@ struct SymbolicTrace {
   std::vector<StreamPhase> phases;
   std::vector<SymbolicCall> calls;  // the irregular ones, in order
   uint32_t block_count = 0;
+  std::vector<uint64_t> streams;  // handles, by SymbolicRequest::stream
 
   // What each recording asked for: the answer at its shape. That of the largest
   // is left empty, since the laws give it.
