@@ -1,5 +1,7 @@
 #include "tests/support/recorded_traces.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -108,7 +110,14 @@ std::string ReadRecordedText(const RecordedTrace& recorded) {
 }
 
 Trace ReadRecorded(const RecordedTrace& recorded) {
-  return OrDie(ReadTraceText(ReadRecordedText(recorded)), recorded.file);
+  std::string text = ReadRecordedText(recorded);
+  const size_t end = text.find("\nM\tend\n");
+  const size_t released =
+      std::min(text.find("\nU\t", end), text.find("\nQ\t", end));
+  if (end != std::string::npos && released != std::string::npos) {
+    text.insert(released, "\nE");
+  }
+  return OrDie(ReadTraceText(text), recorded.file);
 }
 
 }  // namespace memplan::testing

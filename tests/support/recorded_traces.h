@@ -37,6 +37,8 @@ std::vector<RecordedTrace> AllRecordedTraces();
 
 // Ends the program, with the reason, if the file cannot be read.
 std::string ReadRecordedText(const RecordedTrace& recorded);
+// The program that recorded emptied the cache when its work was over, and had no
+// mark for it: one is put before the segments that go back in phase `end`.
 Trace ReadRecorded(const RecordedTrace& recorded);
 
 }  // namespace memplan::testing

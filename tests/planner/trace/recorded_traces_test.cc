@@ -1,6 +1,8 @@
 // The real traces, read and written again.
 #include "tests/support/recorded_traces.h"
+#include "tests/support/status_matchers.h"
 
+#include <cstdint>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -11,6 +13,7 @@ namespace memplan {
 namespace {
 
 using ::memplan::testing::AllRecordedTraces;
+using ::memplan::testing::IsOk;
 using ::memplan::testing::ReadRecorded;
 using ::memplan::testing::ReadRecordedText;
 using ::memplan::testing::RecordedTrace;
@@ -22,8 +25,9 @@ TEST(RecordedTracesTest, AreAllThere) {
 TEST(RecordedTracesTest, AreWrittenAsTheyWereRead) {
   for (const RecordedTrace& recorded : AllRecordedTraces()) {
     const std::string text = ReadRecordedText(recorded);
-    const Trace trace = ReadRecorded(recorded);
-    EXPECT_TRUE(WriteTraceText(trace) == text) << recorded.file;
+    const auto trace = ReadTraceText(text);
+    ASSERT_THAT(trace, IsOk()) << recorded.file;
+    EXPECT_TRUE(WriteTraceText(*trace) == text) << recorded.file;
   }
 }
 
