@@ -30,8 +30,8 @@ struct SafeCandidates {
   // The largest that runs with all smaller ones; none: the first does not run.
   std::optional<int64_t> safe;
   std::vector<int64_t> running_above;  // larger ones that run, within reach
-  std::vector<int64_t> holes;  // that fail, below the last of those
-  int64_t checked_from = 0;    // all from here to checked_to were asked
+  std::vector<int64_t> holes;          // that fail, below the last of those
+  int64_t checked_from = 0;            // all from here to checked_to were asked
   int64_t checked_to = 0;
   int64_t asked = 0;
 };

@@ -63,8 +63,7 @@ bool StreamReplay::RunRequest(const Request& request) {
   switch (request.kind) {
     case RequestKind::kAlloc:
       if (request.bytes == 0) return true;
-      blocks_[request.block] =
-          allocator_.Malloc(request.bytes, request.stream);
+      blocks_[request.block] = allocator_.Malloc(request.bytes, request.stream);
       return blocks_[request.block] != kNoBlock;
     case RequestKind::kFree:
       Free(request.block);
@@ -100,11 +99,10 @@ bool StreamReplay::RunCall(const StreamCall& call) {
     const std::span<const Request> next = PlanOf(call, ++plan);
     plans_in_use_[call.plans] = plan;
     ++outcome_.caught_failures;
-    const size_t common =
-        std::mismatch(requests.begin(), requests.begin() + i, next.begin(),
-                      next.end())
-            .first -
-        requests.begin();
+    const size_t common = std::mismatch(requests.begin(), requests.begin() + i,
+                                        next.begin(), next.end())
+                              .first -
+                          requests.begin();
     GiveBack(requests.subspan(common, i - common));
     requests = next;
     i = common;
