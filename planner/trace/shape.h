@@ -1,0 +1,25 @@
+// The sizes that a run was made with, by name: {batch: 32}, or
+// {batch: 8, length: 256}. What laws of sizes are laws of.
+#ifndef MEMPLAN_PLANNER_TRACE_SHAPE_H_
+#define MEMPLAN_PLANNER_TRACE_SHAPE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace memplan {
+
+struct Dimension {
+  std::string name;
+  int64_t value = 0;  // at least 1
+  friend bool operator==(const Dimension&, const Dimension&) = default;
+};
+
+using Shape = std::vector<Dimension>;
+
+// The largest value of a dimension: products of two stay far below 2^63.
+inline constexpr int64_t kMaxDimension = int64_t{1} << 30;
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_PLANNER_TRACE_SHAPE_H_
