@@ -10,8 +10,8 @@
 #include "planner/allocator/caching_allocator.h"
 #include "planner/allocator/recorded_addresses.h"
 #include "planner/allocator/replay.h"
-#include "planner/allocator/settings.h"
 #include "planner/base/format.h"
+#include "tests/planner/allocator/sample_conditions.h"
 #include "tests/support/recorded_traces.h"
 #include "tests/support/status_matchers.h"
 
@@ -19,6 +19,7 @@ namespace memplan {
 namespace {
 
 using ::memplan::testing::AllRecordedTraces;
+using ::memplan::testing::ConditionsOf;
 using ::memplan::testing::IsOk;
 using ::memplan::testing::ReadRecorded;
 using ::memplan::testing::RecordedTrace;
@@ -87,17 +88,6 @@ std::vector<uint32_t> RecordedFailures(const Trace& trace) {
     }
   }
   return failures;
-}
-
-AllocatorConditions ConditionsOf(const RecordedTrace& recorded) {
-  const auto settings = ParseAllocatorSettings(recorded.settings);
-  EXPECT_THAT(settings, IsOk());
-  AllocatorConditions conditions;
-  if (settings.ok()) conditions.settings = *settings;
-  if (recorded.cap_bytes.has_value()) {
-    conditions.cap = Bytes(*recorded.cap_bytes);
-  }
-  return conditions;
 }
 
 class ExactReplayTest : public ::testing::TestWithParam<RecordedTrace> {};
