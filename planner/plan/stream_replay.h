@@ -37,7 +37,9 @@ struct StreamOutcome {
 
   bool Runs() const { return !failed_request.has_value(); }
   // It runs, and in the last step nothing has to be given back first.
-  bool RunsAtEase() const { return Runs() && steady_retries == 0; }
+  bool RunsAtEase() const {
+    return Runs() && steady_retries == 0 && steady_segments_freed == 0;
+  }
 };
 
 // Keeps its memory from one run to the next. Not thread-safe.

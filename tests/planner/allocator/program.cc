@@ -260,6 +260,17 @@ std::vector<uint8_t> RandomProgram(uint64_t seed, size_t steps) {
   std::mt19937_64 random(seed);
   std::vector<uint8_t> bytes(kHeaderBytes + kStepBytes * steps);
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+  if (seed % 4 != 3) return bytes;
+  bytes[0] &= 0xfe;  // not expandable
+  bytes[1] = static_cast<uint8_t>((bytes[1] & 3) |
+                                  4);  // max_split_size as small as it may be
+  bytes[2] |= 0x40;                    // a cap of 128 MiB or more
+  for (size_t i = kHeaderBytes; i < bytes.size(); i += kStepBytes) {
+    const bool is_request = (bytes[i] & 7) < 4;
+    if (!is_request) continue;
+    bytes[i] = static_cast<uint8_t>((bytes[i] & 0xf8) | 4);
+    bytes[i + 1] = static_cast<uint8_t>(8 + bytes[i + 1] % 6);  // 20 … 128 MiB
+  }
   return bytes;
 }
 

@@ -35,7 +35,8 @@ struct Program {
 // Any bytes are a program; short ones have few steps.
 Program ReadProgram(std::span<const uint8_t> bytes);
 
-// The bytes of a program for a seed, of at most that many steps.
+// The bytes of a program for a seed, with that many steps. Every fourth seed is
+// about blocks of max_split_size and more.
 std::vector<uint8_t> RandomProgram(uint64_t seed, size_t steps);
 
 // What differs first between the allocator and the slow one under `rules`:

@@ -76,8 +76,7 @@ std::optional<uint64_t> SlowAllocator::Malloc(int64_t bytes, uint32_t stream) {
   std::optional<uint64_t> address;
   if (bytes >= 1 && bytes <= kMost && stream < streams_.size()) {
     const int64_t size = BlockSize(bytes);
-    const bool is_small =
-        (rules_.pool_by_rounded ? size : bytes) <= rules_.small_limit;
+    const bool is_small = size <= rules_.small_limit;
     address = TakeFree(size, is_small, stream);
     if (!address.has_value()) address = TakeNew(size, is_small, stream);
     if (address.has_value() &&
@@ -135,10 +134,7 @@ std::optional<uint64_t> SlowAllocator::TakeFree(int64_t size, bool is_small,
     }
   }
   if (expandable_ && rules_.prefers_enclosed) found = Prefer(free, found);
-  while (IsRefused(size, found->size)) {
-    ++found;
-    if (rules_.refusal_ends_search || !is_candidate(found)) return std::nullopt;
-  }
+  if (IsRefused(size, found->size)) return std::nullopt;
   const uint64_t address = found->address;
   free.erase(found);
   return address;
@@ -219,14 +215,11 @@ void SlowAllocator::CutAt(uint64_t address, int64_t size) {
 }
 
 uint64_t SlowAllocator::Split(uint64_t address, int64_t size) {
-  const int64_t since = blocks_[address].free_since;
   const int64_t front =
       rules_.request_takes_front ? size : blocks_[address].size - size;
   CutAt(address, front);
   const uint64_t behind = address + static_cast<uint64_t>(front);
-  const uint64_t rest = rules_.request_takes_front ? behind : address;
-  InsertFree(rest);
-  if (!rules_.split_resets_age) blocks_[rest].free_since = since;
+  InsertFree(rules_.request_takes_front ? behind : address);
   return rules_.request_takes_front ? address : behind;
 }
 

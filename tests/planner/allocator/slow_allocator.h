@@ -33,12 +33,10 @@ struct SlowRules {
   int64_t granule = 2 << 20;
   int first_divided_power = 20;
   bool small_sizes_divided = true;
-  bool pool_by_rounded = true;
   // Search.
   bool lowest_address_first = true;
   bool least_size_first = true;
   bool streams_apart = true;
-  bool refusal_ends_search = true;
   bool refuses_oversize = true;           // size < max_split <= block
   bool refuses_rounding = true;           // block >= size + rounding
   bool refuses_oversize_at_limit = true;  // … also block == max_split
@@ -58,12 +56,9 @@ struct SlowRules {
   bool collection_truncates_mean = false;
   bool collection_of_both_pools = false;
   bool ages_by_pool = true;
-  int64_t age_change = 0;
-  bool split_resets_age = true;
   bool collects_before_driver = true;
   bool releases_available = true;
   bool available_stops_at_key = true;
-  bool available_key_is_max_split = true;
   bool releases_all = true;
   bool releases_large_first = true;
   bool releases_all_streams = true;

@@ -141,8 +141,7 @@ void SlowAllocator::Collect() {
     }
   }
   const auto age_of = [&](uint64_t address) {
-    return Searches(IsSmall(address)) - blocks_[address].free_since +
-           rules_.age_change;
+    return Searches(IsSmall(address)) - blocks_[address].free_since;
   };
   while (is_above() && !whole.empty()) {
     int64_t total = 0;
@@ -169,8 +168,7 @@ void SlowAllocator::Collect() {
 bool SlowAllocator::ReleaseAvailable(int64_t size, bool is_small,
                                      uint32_t stream) {
   if (expandable_) return false;
-  const int64_t key =
-      rules_.available_key_is_max_split ? std::max(size, max_split_) : size;
+  const int64_t key = std::max(size, max_split_);
   const uint64_t handle = streams_[stream];
   const FreeSet& free = free_[is_small];
   const auto enough = free.lower_bound({handle, key, 0});
