@@ -92,6 +92,7 @@ void AddEstimateVerb(CLI::App& app, Command& command) {
   AddReplayConditions(*verb, options->header);
   AddOutputFlag(*verb, options->output);
   AddDaemonFlags(*verb, options->daemon);
+  options->daemon.keeps_nothing = true;
   AddPrivateDaemonFlags(*verb, options->daemon);
   verb->footer(
       "Needs no GPU. The traces are of one model, mode and optimizer; the\n"

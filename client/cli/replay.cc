@@ -111,6 +111,7 @@ void AddReplayVerb(CLI::App& app, Command& command) {
       ->type_name("recorded|descending|ascending|chunks|random:SEED");
   AddOutputFlag(*verb, options->output);
   AddDaemonFlags(*verb, options->daemon);
+  options->daemon.keeps_nothing = true;
   AddPrivateDaemonFlags(*verb, options->daemon);
   verb->footer(
       "Needs no GPU. Several traces are answered in order, as JSON one a "

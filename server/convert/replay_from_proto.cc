@@ -24,11 +24,9 @@ absl::Status RefusedReplay(const std::string& message,
 absl::StatusOr<AllocatorConditions> ConditionsFromProto(
     const std::string& settings, std::optional<int64_t> cap_bytes) {
   if (settings.size() > kMaxSettingsBytes) {
-    return RefusedReplay(
-        absl::StrCat("settings of ", settings.size(),
-                     " bytes; they are at most 4096, as the value of "
-                     "PYTORCH_CUDA_ALLOC_CONF"),
-        "header.settings");
+    return RefusedReplay(absl::StrCat("settings of ", settings.size(),
+                                      " bytes; they are at most 4096"),
+                         "header.settings");
   }
   if (cap_bytes.value_or(0) < 0) {
     return RefusedReplay(absl::StrCat("a cap of ", *cap_bytes,
