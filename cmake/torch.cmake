@@ -37,6 +37,9 @@ target_include_directories(memplan_torch SYSTEM INTERFACE
   ${MEMPLAN_TORCH_DIR}/include
   ${MEMPLAN_TORCH_DIR}/include/torch/csrc/api/include
   ${MEMPLAN_CUDA_INCLUDE} ${MEMPLAN_CUDA_CRT_INCLUDE})
+# Some of torch's classes have one member more without NDEBUG, and the wheel was
+# built with it.
+target_compile_definitions(memplan_torch INTERFACE NDEBUG)
 # No symbol of torch_cuda is named, but its operators register when it loads.
 target_link_libraries(memplan_torch INTERFACE
   memplan_lib_torch_cpu

@@ -8,11 +8,10 @@
 #include "planner/plan/shape_estimate.h"
 #include "planner/trace/shape.h"
 #include "planner/trace/symbolic_trace.h"
-#include "planner/trace/text_format.h"
 #include "server/base/reason.h"
 #include "server/convert/estimate_to_proto.h"
 #include "server/convert/replay_from_proto.h"
-#include "server/services/trace_text.h"
+#include "server/services/trace_chunks.h"
 
 namespace memplan {
 namespace {
@@ -88,7 +87,7 @@ absl::StatusOr<std::vector<Trace>> EstimateCall::ReadTraces() {
   std::vector<Trace> traces;
   traces.reserve(texts_.size());
   for (BatchText& text : texts_) {
-    absl::StatusOr<Trace> trace = ReadTraceText(text.text);
+    absl::StatusOr<Trace> trace = ReadTrace(text.text);
     std::string().swap(text.text);
     if (!trace.ok()) {
       return RefusedReplay(absl::StrCat("the trace of batch ", text.batch, ": ",

@@ -6,11 +6,10 @@
 #include "absl/status/statusor.h"
 #include "planner/allocator/replay.h"
 #include "planner/base/status_macros.h"
-#include "planner/trace/text_format.h"
 #include "server/base/reason.h"
 #include "server/convert/replay_from_proto.h"
 #include "server/convert/replay_to_proto.h"
-#include "server/services/trace_text.h"
+#include "server/services/trace_chunks.h"
 
 namespace memplan {
 namespace {
@@ -56,7 +55,7 @@ absl::Status ReplayCall::Answer(v1::ReplayResponse& response) {
   MEMPLAN_ASSIGN_OR_RETURN(
       const AllocatorConditions conditions,
       ConditionsFromProto(header_->settings(), CapOf(*header_)));
-  const absl::StatusOr<Trace> trace = ReadTraceText(text_);
+  const absl::StatusOr<Trace> trace = ReadTrace(text_);
   std::string().swap(text_);
   if (!trace.ok()) {
     return WithReason(trace.status(), "INVALID_REPLAY", "trace_chunk");

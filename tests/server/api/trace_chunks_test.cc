@@ -1,4 +1,4 @@
-#include "server/services/trace_text.h"
+#include "server/services/trace_chunks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,10 +22,10 @@ TEST(AppendTraceChunkTest, PutsChunksOneAfterTheOther) {
 
 TEST(AppendTraceChunkTest, TakesWhatACallMaySendAndNoByteMore) {
   std::string text;
-  Bytes total = kMaxCallTraceText - Bytes(3);
+  Bytes total = kMaxCallTraceBytes - Bytes(3);
   EXPECT_EQ(ReasonOf(AppendTraceChunk("four", text, total)), "TRACE_TOO_LARGE");
   EXPECT_EQ(text, "");
-  EXPECT_EQ(total, kMaxCallTraceText - Bytes(3));
+  EXPECT_EQ(total, kMaxCallTraceBytes - Bytes(3));
   EXPECT_THAT(AppendTraceChunk("all", text, total), IsOk());
 }
 
