@@ -60,13 +60,15 @@ TEST(WorkerSignatureTest, HaveListsNumbersAndWhatIsNone) {
   RunTrialIn(worker, TrainingOf("conv_norm", "float32[B,3,8,8]",
                                 Optimizer::kSgdMomentum));
   const auto signatures = SignaturesOf(worker.trace());
-  // stride and padding, not transposed.
+  // Eight filters of 3 by 3: stride, padding, dilation, not transposed, no
+  // output padding, one group, and four flags of cuDNN.
   EXPECT_THAT(
       signatures,
-      Contains(Pair("aten::convolution",
-                    HasSubstr("\tfloat32[2,3,8,8]{192,64,8,1}@cpu\t"))));
-  EXPECT_THAT(signatures,
-              Contains(Pair("aten::convolution", HasSubstr("\tfalse\t"))));
+      Contains(Pair("aten::_convolution",
+                    "\tfloat32[2,3,8,8]{192,64,8,1}@cpu"
+                    "\tfloat32[8,3,3,3]{27,9,3,1}@cpu\tfloat32[8]{1}@cpu"
+                    "\t[1,1]\t[0,0]\t[1,1]\tfalse\t[0,0]\t1"
+                    "\tfalse\tfalse\ttrue\ttrue")));
   EXPECT_THAT(signatures, Contains(Pair("aten::empty", HasSubstr("\t-"))));
 }
 
