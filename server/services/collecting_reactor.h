@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "server/base/work_queue.h"
+#include "server/services/baton.h"
 #include "server/services/refusals.h"
 #include "server/services/rich_status.h"
 
@@ -36,12 +37,12 @@ class CollectingReactor : public grpc::ServerReadReactor<Request> {
     if (++support_.calls > support_.max_calls) {
       End(TooManyReplays(support_.max_calls));
     } else {
-      this->StartRead(&request_);
+      ReadOn();
     }
   }
-  ~CollectingReactor() override { --support_.calls; }
 
   void OnReadDone(bool ok) final {
+    baton_.Take();
     if (!ok) {
       // Also what a client that went away looks like.
       if (!support_.queue.Post([this] { Conclude(); })) End(ReplayQueueBusy());
@@ -49,12 +50,15 @@ class CollectingReactor : public grpc::ServerReadReactor<Request> {
     }
     const absl::Status taken = Guarded([this] { return Take(request_); });
     if (taken.ok()) {
-      this->StartRead(&request_);
+      ReadOn();
     } else {
       End(taken);
     }
   }
-  void OnDone() final { delete this; }
+  void OnDone() final {
+    baton_.Take();
+    delete this;
+  }
 
  protected:
   // Takes one message, quickly; may take its content. An error ends the call.
@@ -70,12 +74,22 @@ class CollectingReactor : public grpc::ServerReadReactor<Request> {
       End(Guarded([this] { return Answer(*response_); }));
     }
   }
-  void End(const absl::Status& status) { this->Finish(ToGrpcStatus(status)); }
+  void ReadOn() {
+    baton_.Pass();
+    this->StartRead(&request_);
+  }
+  // Gives its place to another call, then ends.
+  void End(const absl::Status& status) {
+    --support_.calls;
+    baton_.Pass();
+    this->Finish(ToGrpcStatus(status));
+  }
 
   CollectingSupport& support_;
   grpc::CallbackServerContext* const context_;
   Response* const response_;
   Request request_;
+  Baton baton_;  // for what this and the call hold
 };
 
 }  // namespace memplan
