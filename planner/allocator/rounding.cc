@@ -19,8 +19,8 @@ int64_t Rounding::Divided(int64_t requested) const {
     return RoundUp(requested, kMinBlock);
   }
   if (std::has_single_bit(size)) return requested;
-  const auto step = static_cast<int64_t>((uint64_t{1} << power) / divisions);
-  return RoundUp(requested, step);
+  const uint64_t step = (uint64_t{1} << power) / divisions;  // a power of two
+  return static_cast<int64_t>((size + step - 1) & ~(step - 1));
 }
 
 }  // namespace memplan
