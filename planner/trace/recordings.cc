@@ -18,7 +18,6 @@
 #include "planner/trace/outline.h"
 #include "planner/trace/pairing.h"
 #include "planner/trace/shape.h"
-#include "planner/trace/symbolic_trace.h"
 
 namespace memplan {
 namespace {

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
 namespace memplan {
 
 struct Dimension {
@@ -19,6 +22,13 @@ using Shape = std::vector<Dimension>;
 
 // The largest value of a dimension: products of two stay far below 2^63.
 inline constexpr int64_t kMaxDimension = int64_t{1} << 30;
+
+// `batch 32`, `batch 8, length 256`.
+inline std::string ShapeText(const Shape& shape) {
+  return absl::StrJoin(shape, ", ", [](std::string* out, const Dimension& d) {
+    absl::StrAppend(out, d.name, " ", d.value);
+  });
+}
 
 }  // namespace memplan
 
