@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -214,6 +215,27 @@ TEST(PredictionSearchTracesTest, FindsTheRightBatchWithOneVerifyingTrace) {
   for (const SearchTally& tally : {from_small, from_large}) {
     EXPECT_GE(100 * tally.right_after_one, 95 * tally.searches);
     EXPECT_LE(tally.most_trials, 3);
+  }
+}
+
+// Real searches by bisection under 16 GiB, every trial a fresh process on an H200
+// (docs/measurements.md).
+struct RealSearch {
+  std::string program;
+  int64_t safe_batch;
+};
+
+TEST(PredictionSearchTracesTest, FindsWhatRealSearchesFoundUnder16GiB) {
+  AllocatorConditions conditions;
+  conditions.cap = GiB(16);
+  for (const auto& [name, safe_batch] :
+       {RealSearch{"resnet50-sgd", 192}, RealSearch{"vit-adam", 110}}) {
+    for (const RecordedProgram& program : RecordedPrograms()) {
+      if (program.name != name) continue;
+      const SymbolicTrace symbolic = SymbolicTraceOf(program, {16, 32});
+      const auto found = PredictionSearch(symbolic, conditions).Find({});
+      EXPECT_EQ(found->safe_batch, safe_batch) << name;
+    }
   }
 }
 
