@@ -43,7 +43,7 @@ void AddMargin(double ratio, PeakEstimate& peak) {
 }
 
 // What is live after request `last`.
-ProvenanceBytes LiveAt(const RequestStream& stream, uint32_t last) {
+OriginBytes LiveAt(const RequestStream& stream, uint32_t last) {
   std::vector<const Request*> live(stream.block_count, nullptr);
   for (uint32_t i = 0; i <= last && i < stream.requests.size(); ++i) {
     const Request& request = stream.requests[i];
@@ -51,10 +51,10 @@ ProvenanceBytes LiveAt(const RequestStream& stream, uint32_t last) {
     live[request.block] =
         request.kind == RequestKind::kAlloc ? &request : nullptr;
   }
-  ProvenanceBytes bytes = {};
+  OriginBytes bytes = {};
   for (const Request* request : live) {
     if (request == nullptr) continue;
-    bytes[static_cast<size_t>(request->provenance)] += Bytes(request->bytes);
+    bytes[static_cast<size_t>(request->origin)] += Bytes(request->bytes);
   }
   return bytes;
 }
@@ -100,8 +100,7 @@ absl::StatusOr<ShapeEstimate> ShapeEstimator::Estimate(const Shape& shape,
         estimate.requested = exactly(peaks.requested);
         estimate.allocated = exactly(peaks.allocated);
         estimate.reserved = exactly(peaks.reserved);
-        estimate.requested_by_provenance =
-            LiveAt(stream_, peaks.requested.event);
+        estimate.requested_by_origin = LiveAt(stream_, peaks.requested.event);
         if (!outcome.Runs()) {
           const uint32_t event = stream_.events[*outcome.failed_request];
           if (event != kNoId) estimate.failed_event = event;

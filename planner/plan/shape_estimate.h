@@ -35,8 +35,8 @@ struct PeakEstimate {
   friend bool operator==(const PeakEstimate&, const PeakEstimate&) = default;
 };
 
-// Bytes of each Provenance.
-using ProvenanceBytes = std::array<Bytes, kProvenanceCount>;
+// Bytes of each SizeOrigin.
+using OriginBytes = std::array<Bytes, kSizeOriginCount>;
 
 struct ShapeEstimate {
   PeakEstimate requested;
@@ -53,7 +53,7 @@ struct ShapeEstimate {
   int64_t assumed_calls = 0;
   int64_t irregular_calls = 0;
   // What is live at the requested peak, by where its sizes come from.
-  ProvenanceBytes requested_by_provenance = {};
+  OriginBytes requested_by_origin = {};
 };
 
 // Keeps its memory from one estimate to the next. Not thread-safe. The symbolic

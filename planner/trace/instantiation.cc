@@ -178,8 +178,8 @@ Request Instantiator::MakeRequest(const SymbolicRequest& from) const {
       .block = from.block, .stream = from.stream, .kind = from.kind};
   if (from.kind == RequestKind::kAlloc) {
     request.bytes = sized_[from.rule].bytes;
-    request.provenance =
-        is_recorded_ ? Provenance::kRecorded : sized_[from.rule].provenance;
+    request.origin =
+        is_recorded_ ? SizeOrigin::kRecorded : sized_[from.rule].origin;
   }
   return request;
 }
@@ -212,7 +212,7 @@ void Instantiator::AddAssumed(uint32_t index, ScratchScenario scenario,
         kAppearingOutputs;
     const uint32_t block = stream.block_count++;
     stream.requests.push_back(
-        {.bytes = bytes, .block = block, .provenance = Provenance::kHeld});
+        {.bytes = bytes, .block = block, .origin = SizeOrigin::kHeld});
     stream.requests.push_back({.block = block, .kind = RequestKind::kFree});
     stream.events.insert(stream.events.end(), 2, kNoId);
   }
@@ -290,8 +290,8 @@ absl::Status Instantiator::AddPlan(uint32_t index, const CallPlan& plan,
         {.bytes = step.bytes,
          .block = call_blocks_[step.request],
          .kind = step.bytes > 0 ? RequestKind::kAlloc : RequestKind::kFree,
-         .provenance = step.bytes > 0 ? Provenance::kSubstituted
-                                      : Provenance::kRecorded});
+         .origin = step.bytes > 0 ? SizeOrigin::kSubstituted
+                                  : SizeOrigin::kRecorded});
   }
   AddFreesOfOthers({split, call.requests.end}, own, requests);
   return absl::OkStatus();

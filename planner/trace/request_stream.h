@@ -19,7 +19,7 @@
 namespace memplan {
 
 // Where a size comes from.
-enum class Provenance : uint8_t {
+enum class SizeOrigin : uint8_t {
   kRecorded,      // seen in a run of this very shape
   kConstant,      // the same in every recording
   kAffine,        // an exact law through all recordings
@@ -29,7 +29,7 @@ enum class Provenance : uint8_t {
   kHeld,          // unknown: as in the largest recording, or as assumed
   kSubstituted,   // seen in the operator's own run at this shape
 };
-inline constexpr int kProvenanceCount = 8;
+inline constexpr int kSizeOriginCount = 8;
 
 enum class RequestKind : uint8_t { kAlloc, kFree, kEmptyCache };
 
@@ -39,7 +39,7 @@ struct Request {
   uint32_t block = 0;  // of kAlloc and kFree: below block_count
   uint16_t stream = 0;
   RequestKind kind = RequestKind::kAlloc;
-  Provenance provenance = Provenance::kRecorded;  // of kAlloc
+  SizeOrigin origin = SizeOrigin::kRecorded;  // of kAlloc
   friend bool operator==(const Request&, const Request&) = default;
 };
 static_assert(sizeof(Request) == 16);
@@ -72,7 +72,7 @@ struct RequestStream {
   std::vector<Request> requests;
   std::vector<uint32_t> events;  // by request: the recording's event, or kNoId
   uint32_t block_count = 0;
-  std::vector<uint64_t> streams;    // handles, by Request::stream
+  std::vector<uint64_t> streams;           // handles, by Request::stream
   std::vector<StreamPhase> phases;         // in order
   std::vector<StreamCall> calls;           // in order, apart
   std::vector<RequestRange> alternatives;  // in alternative_requests
