@@ -28,7 +28,7 @@ constexpr int64_t kAppearingOutputs = 2;
 absl::StatusOr<std::vector<int64_t>> ValuesAt(const SymbolicTrace& symbolic,
                                               const Shape& shape) {
   std::vector<int64_t> values;
-  for (const Dimension& dimension : shape) {
+  for (const ShapeDimension& dimension : shape) {
     const size_t d = values.size();
     if (d >= symbolic.dimensions.size() ||
         dimension.name != symbolic.dimensions[d] || dimension.value < 1 ||

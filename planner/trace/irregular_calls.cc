@@ -72,7 +72,8 @@ absl::StatusOr<std::vector<DistinctCall>> IrregularCallsAt(
     const SymbolicTrace& symbolic, const Shape& shape) {
   MEMPLAN_RETURN_IF_ERROR(ReachOf(symbolic, shape).status());
   std::vector<int64_t> values;
-  for (const Dimension& dimension : shape) values.push_back(dimension.value);
+  for (const ShapeDimension& dimension : shape)
+    values.push_back(dimension.value);
   std::vector<DistinctCall> distinct;
   absl::flat_hash_map<std::string, size_t> places;
   for (uint32_t i = 0; i < symbolic.calls.size(); ++i) {

@@ -193,7 +193,7 @@ absl::StatusOr<SymbolicTrace> MakeSymbolicTrace(
   SymbolicTrace symbolic;
   MEMPLAN_ASSIGN_OR_RETURN(symbolic.sizes,
                            SizeRules::Create(aligned.points, aligned.largest));
-  for (const Dimension& dimension : recordings[0].shape) {
+  for (const ShapeDimension& dimension : recordings[0].shape) {
     symbolic.dimensions.push_back(dimension.name);
   }
   symbolic.shapes = aligned.points;
