@@ -82,6 +82,8 @@ class ShapeEstimator {
     StreamReplay replay;
   };
 
+  // From the best guess in `stream_`.
+  void Begin(const StreamOutcome& outcome, ShapeEstimate& estimate) const;
   void Widen(const StreamOutcome& outcome, ShapeEstimate& estimate) const;
   int64_t CountAssumed(const CallPlans* plans) const;
 

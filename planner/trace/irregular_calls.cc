@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "planner/trace/event.h"
+#include "planner/trace/instantiation.h"
 #include "planner/trace/size_law.h"
 
 namespace memplan {

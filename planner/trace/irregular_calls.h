@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "planner/trace/instantiation.h"
+#include "planner/trace/call_plan.h"
 #include "planner/trace/shape.h"
 #include "planner/trace/signature.h"
 #include "planner/trace/symbolic_trace.h"

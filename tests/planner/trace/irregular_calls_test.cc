@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "planner/trace/instantiation.h"
 #include "planner/trace/text_format.h"
 #include "tests/support/status_matchers.h"
 
