@@ -43,7 +43,7 @@ void AddMargin(double ratio, PeakEstimate& peak) {
 }
 
 // What is live after request `last`.
-BytesBySource LiveAt(const RequestStream& stream, uint32_t last) {
+OriginBytes LiveAt(const RequestStream& stream, uint32_t last) {
   std::vector<const Request*> live(stream.block_count, nullptr);
   for (uint32_t i = 0; i <= last && i < stream.requests.size(); ++i) {
     const Request& request = stream.requests[i];
@@ -51,10 +51,10 @@ BytesBySource LiveAt(const RequestStream& stream, uint32_t last) {
     live[request.block] =
         request.kind == RequestKind::kAlloc ? &request : nullptr;
   }
-  BytesBySource bytes = {};
+  OriginBytes bytes = {};
   for (const Request* request : live) {
     if (request == nullptr) continue;
-    bytes[static_cast<size_t>(request->source)] += Bytes(request->bytes);
+    bytes[static_cast<size_t>(request->origin)] += Bytes(request->bytes);
   }
   return bytes;
 }
@@ -80,35 +80,25 @@ absl::StatusOr<ShapeEstimate> ShapeEstimator::Estimate(const Shape& shape,
                                                        const CallPlans* plans) {
   ShapeEstimate estimate;
   MEMPLAN_ASSIGN_OR_RETURN(estimate.reach, ReachOf(symbolic_, shape));
+  MEMPLAN_RETURN_IF_ERROR(
+      instantiator_.Run(shape, {ScratchScenario::kBestGuess, plans}, stream_));
+  Begin(orders_.front()->replay.Run(stream_), estimate);
   estimate.irregular_calls = static_cast<int64_t>(symbolic_.calls.size());
   if (estimate.reach != Reach::kRecorded) {
     estimate.assumed_calls = CountAssumed(plans);
   }
   const bool is_assumed = estimate.assumed_calls > 0;
+  const size_t orders = is_assumed ? kOrdersWithAssumptions : orders_.size();
   for (const ScratchScenario scenario : kAllScratchScenarios) {
-    MEMPLAN_RETURN_IF_ERROR(
-        instantiator_.Run(shape, {scenario, plans}, stream_));
-    const size_t orders = is_assumed ? kOrdersWithAssumptions : orders_.size();
-    for (size_t i = 0; i < orders; ++i) {
-      const StreamOutcome outcome = orders_[i]->replay.Run(stream_);
-      if (scenario == ScratchScenario::kBestGuess && i == 0) {
-        estimate.outcome = outcome;
-        const AllocatorPeaks& peaks = outcome.peaks;
-        const auto exactly = [](const Peak& p) -> PeakEstimate {
-          return {p.bytes, p.bytes, p.bytes};
-        };
-        estimate.requested = exactly(peaks.requested);
-        estimate.allocated = exactly(peaks.allocated);
-        estimate.reserved = exactly(peaks.reserved);
-        estimate.requested_by_source = LiveAt(stream_, peaks.requested.event);
-        if (!outcome.Runs()) {
-          const uint32_t event = stream_.events[*outcome.failed_request];
-          if (event != kNoId) estimate.failed_event = event;
-        }
-      }
-      Widen(outcome, estimate);
+    const bool is_guess = scenario == ScratchScenario::kBestGuess;
+    if (!is_guess) {
+      if (!is_assumed) break;
+      MEMPLAN_RETURN_IF_ERROR(
+          instantiator_.Run(shape, {scenario, plans}, stream_));
     }
-    if (!is_assumed) break;
+    for (size_t i = is_guess ? 1 : 0; i < orders; ++i) {
+      Widen(orders_[i]->replay.Run(stream_), estimate);
+    }
   }
   if (estimate.reach != Reach::kRecorded) {
     const Margins& margins = is_assumed ? kScratchAssumed : kScratchKnown;
@@ -117,6 +107,21 @@ absl::StatusOr<ShapeEstimate> ShapeEstimator::Estimate(const Shape& shape,
     AddMargin(margins.reserved_ratio, estimate.reserved);
   }
   return estimate;
+}
+
+void ShapeEstimator::Begin(const StreamOutcome& outcome,
+                           ShapeEstimate& estimate) const {
+  const auto exactly = [](const Peak& peak) -> PeakEstimate {
+    return {peak.bytes, peak.bytes, peak.bytes};
+  };
+  estimate.outcome = outcome;
+  estimate.requested = exactly(outcome.peaks.requested);
+  estimate.allocated = exactly(outcome.peaks.allocated);
+  estimate.reserved = exactly(outcome.peaks.reserved);
+  estimate.requested_by_origin = LiveAt(stream_, outcome.peaks.requested.event);
+  if (outcome.Runs()) return;
+  const uint32_t event = stream_.events[*outcome.failed_request];
+  if (event != kNoId) estimate.failed_event = event;
 }
 
 void ShapeEstimator::Widen(const StreamOutcome& outcome,

@@ -35,8 +35,8 @@ struct PeakEstimate {
   friend bool operator==(const PeakEstimate&, const PeakEstimate&) = default;
 };
 
-// Bytes of each SizeSource.
-using BytesBySource = std::array<Bytes, kSizeSourceCount>;
+// Bytes of each SizeOrigin.
+using OriginBytes = std::array<Bytes, kSizeOriginCount>;
 
 struct ShapeEstimate {
   PeakEstimate requested;
@@ -53,7 +53,7 @@ struct ShapeEstimate {
   int64_t assumed_calls = 0;
   int64_t irregular_calls = 0;
   // What is live at the requested peak, by where its sizes come from.
-  BytesBySource requested_by_source = {};
+  OriginBytes requested_by_origin = {};
 };
 
 // Keeps its memory from one estimate to the next. Not thread-safe. The symbolic
@@ -82,6 +82,8 @@ class ShapeEstimator {
     StreamReplay replay;
   };
 
+  // From the best guess in `stream_`.
+  void Begin(const StreamOutcome& outcome, ShapeEstimate& estimate) const;
   void Widen(const StreamOutcome& outcome, ShapeEstimate& estimate) const;
   int64_t CountAssumed(const CallPlans* plans) const;
 

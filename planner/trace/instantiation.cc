@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "planner/base/status_macros.h"
+#include "planner/trace/call_plan.h"
 #include "planner/trace/event.h"
 #include "planner/trace/request_stream.h"
 #include "planner/trace/shape.h"
@@ -28,11 +29,11 @@ constexpr int64_t kAppearingOutputs = 2;
 absl::StatusOr<std::vector<int64_t>> ValuesAt(const SymbolicTrace& symbolic,
                                               const Shape& shape) {
   std::vector<int64_t> values;
-  for (const Dimension& dimension : shape) {
+  for (const ShapeDimension& dimension : shape) {
     const size_t d = values.size();
     if (d >= symbolic.dimensions.size() ||
         dimension.name != symbolic.dimensions[d] || dimension.value < 1 ||
-        dimension.value > kMaxDimension) {
+        dimension.value > kMaxShapeDimension) {
       break;
     }
     values.push_back(dimension.value);
@@ -43,7 +44,7 @@ absl::StatusOr<std::vector<int64_t>> ValuesAt(const SymbolicTrace& symbolic,
         absl::StrCat("the shape ", ShapeText(shape),
                      " does not give each of the recorded dimensions (",
                      absl::StrJoin(symbolic.dimensions, ", "),
-                     ") a value from 1 to ", kMaxDimension));
+                     ") a value from 1 to ", kMaxShapeDimension));
   }
   for (size_t d = 0; d < values.size(); ++d) {
     const auto is_same = [&](const std::vector<int64_t>& recorded) {
@@ -68,45 +69,9 @@ std::optional<size_t> RecordingAt(const SymbolicTrace& symbolic,
   return found - symbolic.shapes.begin();
 }
 
-// Outputs of a call run alone: what its steps ask for and do not free.
-size_t CountOutputs(const CallPlan& plan) {
-  size_t outputs = 0;
-  for (const CallStep& step : plan) outputs += step.bytes > 0 ? 1 : -1;
-  return outputs;
-}
-
-// kInvalidArgument unless requests are numbered in their order, and each is freed
-// once at most, after it was made.
-absl::Status CheckSteps(const CallPlan& plan) {
-  std::vector<bool> live;
-  for (size_t i = 0; i < plan.size(); ++i) {
-    const CallStep& step = plan[i];
-    const bool is_request = step.bytes != 0;
-    const bool is_known =
-        is_request ? step.request == live.size()
-                   : step.request < live.size() && live[step.request];
-    if (!is_known || step.bytes < 0 || step.bytes > kMaxEventBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("step ", i, " cannot follow on those before: request ",
-                       step.request, ", ", step.bytes, " bytes"));
-    }
-    if (is_request) {
-      live.push_back(true);
-    } else {
-      live[step.request] = false;
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckPlan(const SymbolicTrace& symbolic, const SymbolicCall& call,
                        const CallPlan& plan) {
-  absl::Status status = CheckSteps(plan);
-  if (status.ok() && CountOutputs(plan) != call.outputs.size()) {
-    status = absl::InvalidArgumentError(
-        absl::StrCat("it has ", CountOutputs(plan), " outputs, the recorded ",
-                     call.outputs.size()));
-  }
+  const absl::Status status = CheckCallPlan(plan, call.outputs.size());
   if (status.ok()) return status;
   return absl::InvalidArgumentError(
       absl::StrCat("the plan given for the call of ",
@@ -178,8 +143,8 @@ Request Instantiator::MakeRequest(const SymbolicRequest& from) const {
       .block = from.block, .stream = from.stream, .kind = from.kind};
   if (from.kind == RequestKind::kAlloc) {
     request.bytes = sized_[from.rule].bytes;
-    request.source =
-        is_recorded_ ? SizeSource::kRecorded : sized_[from.rule].source;
+    request.origin =
+        is_recorded_ ? SizeOrigin::kRecorded : sized_[from.rule].origin;
   }
   return request;
 }
@@ -212,7 +177,7 @@ void Instantiator::AddAssumed(uint32_t index, ScratchScenario scenario,
         kAppearingOutputs;
     const uint32_t block = stream.block_count++;
     stream.requests.push_back(
-        {.bytes = bytes, .block = block, .source = SizeSource::kHeld});
+        {.bytes = bytes, .block = block, .origin = SizeOrigin::kHeld});
     stream.requests.push_back({.block = block, .kind = RequestKind::kFree});
     stream.events.insert(stream.events.end(), 2, kNoId);
   }
@@ -262,14 +227,7 @@ absl::Status Instantiator::AddPlan(uint32_t index, const CallPlan& plan,
                                    std::vector<Request>& requests) {
   const SymbolicCall& call = symbolic_.calls[index];
   MEMPLAN_RETURN_IF_ERROR(CheckPlan(symbolic_, call, plan));
-  std::vector<bool> is_freed;
-  for (const CallStep& step : plan) {
-    if (step.bytes > 0) {
-      is_freed.push_back(false);
-    } else {
-      is_freed[step.request] = true;
-    }
-  }
+  const std::vector<bool> is_freed = FreedRequests(plan);
   call_blocks_.clear();
   size_t outputs = 0;
   for (size_t i = 0; i < is_freed.size(); ++i) {
@@ -290,8 +248,8 @@ absl::Status Instantiator::AddPlan(uint32_t index, const CallPlan& plan,
         {.bytes = step.bytes,
          .block = call_blocks_[step.request],
          .kind = step.bytes > 0 ? RequestKind::kAlloc : RequestKind::kFree,
-         .source = step.bytes > 0 ? SizeSource::kSubstituted
-                                  : SizeSource::kRecorded});
+         .origin = step.bytes > 0 ? SizeOrigin::kSubstituted
+                                  : SizeOrigin::kRecorded});
   }
   AddFreesOfOthers({split, call.requests.end}, own, requests);
   return absl::OkStatus();

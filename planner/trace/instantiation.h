@@ -9,35 +9,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "planner/trace/event.h"
+#include "planner/trace/call_plan.h"
 #include "planner/trace/request_stream.h"
 #include "planner/trace/shape.h"
 #include "planner/trace/size_rules.h"
 #include "planner/trace/symbolic_trace.h"
 
 namespace memplan {
-
-// One thing that an operator call, run alone, asks of the allocator. The
-// requests of a call are numbered 0, 1, 2, … in their order.
-struct CallStep {
-  uint32_t request = 0;
-  int64_t bytes = 0;  // above 0: it is asked for; 0: it is freed
-  friend bool operator==(const CallStep&, const CallStep&) = default;
-};
-
-// A call from its beginning to its end. What is not freed is its output.
-using CallPlan = std::vector<CallStep>;
-
-// What is known of irregular calls at one shape.
-struct CallPlans {
-  // For each distinct call what it does: as it likes, then what it does when
-  // memory for that is refused, and so on. The first steps that two neighbours
-  // have in common are taken only once.
-  std::vector<std::vector<CallPlan>> distinct;
-  // By call of the symbolic trace: an index into `distinct`, or kNoId. Empty:
-  // nothing is known.
-  std::vector<uint32_t> of_call;
-};
 
 struct InstantiateOptions {
   ScratchScenario scenario = ScratchScenario::kBestGuess;

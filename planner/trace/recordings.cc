@@ -18,7 +18,6 @@
 #include "planner/trace/outline.h"
 #include "planner/trace/pairing.h"
 #include "planner/trace/shape.h"
-#include "planner/trace/symbolic_trace.h"
 
 namespace memplan {
 namespace {
@@ -42,18 +41,19 @@ absl::Status CheckShape(const Recording& recording, const Recording& first) {
   }
   const bool same_names = std::equal(
       recording.shape.begin(), recording.shape.end(), first.shape.begin(),
-      first.shape.end(),
-      [](const Dimension& a, const Dimension& b) { return a.name == b.name; });
+      first.shape.end(), [](const ShapeDimension& a, const ShapeDimension& b) {
+        return a.name == b.name;
+      });
   if (!same_names || recording.shape.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "recordings at ", ShapeText(first.shape), " and ",
         ShapeText(recording.shape),
         " cannot be compared; give each the same dimensions in one order"));
   }
-  for (const Dimension& dimension : recording.shape) {
-    if (dimension.value < 1 || dimension.value > kMaxDimension) {
+  for (const ShapeDimension& dimension : recording.shape) {
+    if (dimension.value < 1 || dimension.value > kMaxShapeDimension) {
       return absl::InvalidArgumentError(
-          absl::StrCat(dimension.name, " is 1 to ", kMaxDimension, ", not ",
+          absl::StrCat(dimension.name, " is 1 to ", kMaxShapeDimension, ", not ",
                        dimension.value));
     }
   }
@@ -74,7 +74,8 @@ absl::Status CheckDifferent(std::span<const Recording> recordings) {
 
 std::vector<int64_t> Values(const Shape& shape) {
   std::vector<int64_t> values;
-  for (const Dimension& dimension : shape) values.push_back(dimension.value);
+  for (const ShapeDimension& dimension : shape)
+    values.push_back(dimension.value);
   return values;
 }
 

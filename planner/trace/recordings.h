@@ -10,10 +10,18 @@
 
 #include "absl/status/statusor.h"
 #include "planner/trace/outline.h"
-#include "planner/trace/pairing.h"
-#include "planner/trace/symbolic_trace.h"
+#include "planner/trace/shape.h"
+#include "planner/trace/trace.h"
 
 namespace memplan {
+
+inline constexpr size_t kMaxRecordings = 16;
+
+// One run that was recorded.
+struct Recording {
+  Shape shape;
+  const Trace* trace = nullptr;  // not owned
+};
 
 // One recording and what of it is what of the largest.
 struct AlignedRecording {
@@ -35,8 +43,10 @@ struct AlignedRecordings {
   const AlignedRecording& Largest() const { return recordings[largest]; }
 };
 
-// Errors as of MakeSymbolicTrace, but for dimensions that are not told apart.
-// The traces outlive the result.
+// kInvalidArgument if there are fewer than two recordings or more than
+// kMaxRecordings, two are of one shape, their dimensions differ in name, or two
+// traces are not of one program (with their similarity). The traces outlive the
+// result.
 absl::StatusOr<AlignedRecordings> AlignRecordings(
     std::span<const Recording> recordings);
 

@@ -19,7 +19,7 @@
 namespace memplan {
 
 // Where a size comes from.
-enum class SizeSource : uint8_t {
+enum class SizeOrigin : uint8_t {
   kRecorded,      // seen in a run of this very shape
   kConstant,      // the same in every recording
   kAffine,        // an exact law through all recordings
@@ -29,7 +29,7 @@ enum class SizeSource : uint8_t {
   kHeld,          // unknown: as in the largest recording, or as assumed
   kSubstituted,   // seen in the operator's own run at this shape
 };
-inline constexpr int kSizeSourceCount = 8;
+inline constexpr int kSizeOriginCount = 8;
 
 enum class RequestKind : uint8_t { kAlloc, kFree, kEmptyCache };
 
@@ -39,7 +39,7 @@ struct Request {
   uint32_t block = 0;  // of kAlloc and kFree: below block_count
   uint16_t stream = 0;
   RequestKind kind = RequestKind::kAlloc;
-  SizeSource source = SizeSource::kRecorded;  // of kAlloc
+  SizeOrigin origin = SizeOrigin::kRecorded;  // of kAlloc
   friend bool operator==(const Request&, const Request&) = default;
 };
 static_assert(sizeof(Request) == 16);

@@ -39,16 +39,16 @@ int64_t OnLine(int64_t value, int64_t value_1, int64_t bytes_1, int64_t value_2,
   return Clamped(bytes_1 + rise / run);
 }
 
-SizeSource SourceOf(LawKind kind) {
+SizeOrigin OriginOf(LawKind kind) {
   switch (kind) {
     case LawKind::kConstant:
-      return SizeSource::kConstant;
+      return SizeOrigin::kConstant;
     case LawKind::kAffine:
-      return SizeSource::kAffine;
+      return SizeOrigin::kAffine;
     case LawKind::kQuadratic:
-      return SizeSource::kQuadratic;
+      return SizeOrigin::kQuadratic;
   }
-  return SizeSource::kConstant;
+  return SizeOrigin::kConstant;
 }
 
 }  // namespace
@@ -110,45 +110,45 @@ SizedRequest SizeRules::Follow(const Rule& rule,
   if (rule.law.has_value()) {
     const std::optional<int64_t> bytes = rule.law->At(values);
     return {bytes.has_value() ? Clamped(*bytes) : kTooLarge,
-            SourceOf(rule.law->kind())};
+            OriginOf(rule.law->kind())};
   }
-  if (rule.seen.empty()) return {rule.recorded_bytes, SizeSource::kHeld};
+  if (rule.seen.empty()) return {rule.recorded_bytes, SizeOrigin::kHeld};
   // The two neighbours, or the two nearest on one side.
   const int64_t value = values[*only_varying_];
   auto above = std::find_if(rule.seen.begin() + 1, rule.seen.end() - 1,
                             [&](const Seen& s) { return s.value >= value; });
   const Seen& low = *(above - 1);
   return {OnLine(value, low.value, low.bytes, above->value, above->bytes),
-          SizeSource::kInterpolated};
+          SizeOrigin::kInterpolated};
 }
 
 SizedRequest SizeRules::AssumeScratch(const Rule& rule,
                                       std::span<const int64_t> values,
                                       ScratchScenario scenario) const {
   if (rule.law.has_value() && rule.law->kind() == LawKind::kConstant) {
-    return {rule.recorded_bytes, SizeSource::kConstant};
+    return {rule.recorded_bytes, SizeOrigin::kConstant};
   }
   const bool is_unpaired = !rule.law.has_value() && rule.seen.empty();
   switch (scenario) {
     case ScratchScenario::kHeld:
-      return {rule.recorded_bytes, SizeSource::kHeld};
+      return {rule.recorded_bytes, SizeOrigin::kHeld};
     case ScratchScenario::kVanished:
-      return {0, SizeSource::kHeld};
+      return {0, SizeOrigin::kHeld};
     case ScratchScenario::kExtrapolated:
       if (!is_unpaired || !only_varying_.has_value()) break;
       return {OnLine(values[*only_varying_], 0, 0,
                      points_[largest_][*only_varying_], rule.recorded_bytes),
-              SizeSource::kHeld};
+              SizeOrigin::kHeld};
     case ScratchScenario::kBestGuess:
     case ScratchScenario::kAppears:
       if (rule.role != SizeRole::kReductionScratch) break;
       return {
           std::min(Follow(rule, values).bytes,
                    std::max(rule.recorded_bytes, kReductionCeiling.count())),
-          SizeSource::kClosedForm};
+          SizeOrigin::kClosedForm};
   }
   return {Follow(rule, values).bytes,
-          is_unpaired ? SizeSource::kHeld : SizeSource::kInterpolated};
+          is_unpaired ? SizeOrigin::kHeld : SizeOrigin::kInterpolated};
 }
 
 absl::Status SizeRules::Evaluate(std::span<const int64_t> values,

@@ -45,7 +45,7 @@ inline constexpr Bytes kReductionCeiling = MiB(132);
 
 struct SizedRequest {
   int64_t bytes = 0;
-  SizeSource source = SizeSource::kConstant;
+  SizeOrigin origin = SizeOrigin::kConstant;
 };
 
 // A value. Not thread-safe while rules are added.

@@ -9,16 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "planner/base/status_macros.h"
 #include "planner/trace/event.h"
 #include "planner/trace/outer_calls.h"
 #include "planner/trace/recordings.h"
 #include "planner/trace/request_stream.h"
+#include "planner/trace/size_law.h"
 #include "planner/trace/size_rules.h"
+#include "planner/trace/symbolic_signature.h"
 #include "planner/trace/trace.h"
 
 namespace memplan {
@@ -27,8 +26,10 @@ namespace {
 // Makes the requests of a symbolic trace from aligned recordings.
 class Generalizer {
  public:
-  Generalizer(const AlignedRecordings& aligned, SymbolicTrace& symbolic)
+  Generalizer(const AlignedRecordings& aligned, const SizeLawFitter& fitter,
+              SymbolicTrace& symbolic)
       : aligned_(aligned),
+        fitter_(fitter),
         trace_(*aligned.Largest().trace),
         symbolic_(symbolic),
         outer_calls_(FindOuterCalls(aligned.Largest().outlined())),
@@ -156,6 +157,7 @@ class Generalizer {
       call.requests.end = first_request_at(outer.end_event);
       if (call.requests.begin == call.requests.end) continue;
       AddOutputs(call);
+      call.signature = GeneralizeSignature(aligned_, fitter_, outer.mark);
       symbolic_.calls.push_back(std::move(call));
     }
   }
@@ -171,7 +173,8 @@ class Generalizer {
   }
 
   const AlignedRecordings& aligned_;
-  const Trace& trace_;  // the largest recording
+  const SizeLawFitter& fitter_;  // through all recordings
+  const Trace& trace_;           // the largest recording
   SymbolicTrace& symbolic_;
   std::vector<OuterCall> outer_calls_;
   std::vector<CallOfBlock> call_of_block_;
@@ -185,10 +188,12 @@ absl::StatusOr<SymbolicTrace> MakeSymbolicTrace(
     std::span<const Recording> recordings) {
   MEMPLAN_ASSIGN_OR_RETURN(const AlignedRecordings aligned,
                            AlignRecordings(recordings));
+  MEMPLAN_ASSIGN_OR_RETURN(const SizeLawFitter fitter,
+                           SizeLawFitter::Create(aligned.points));
   SymbolicTrace symbolic;
   MEMPLAN_ASSIGN_OR_RETURN(symbolic.sizes,
                            SizeRules::Create(aligned.points, aligned.largest));
-  for (const Dimension& dimension : recordings[0].shape) {
+  for (const ShapeDimension& dimension : recordings[0].shape) {
     symbolic.dimensions.push_back(dimension.name);
   }
   symbolic.shapes = aligned.points;
@@ -201,14 +206,8 @@ absl::StatusOr<SymbolicTrace> MakeSymbolicTrace(
                                     ? RequestStream()
                                     : StreamOf(recording.outlined()));
   }
-  Generalizer(aligned, symbolic).Run();
+  Generalizer(aligned, fitter, symbolic).Run();
   return symbolic;
-}
-
-std::string ShapeText(const Shape& shape) {
-  return absl::StrJoin(shape, ", ", [](std::string* out, const Dimension& d) {
-    absl::StrAppend(out, d.name, " ", d.value);
-  });
 }
 
 }  // namespace memplan

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,20 +23,12 @@
 #include "absl/status/statusor.h"
 #include "planner/trace/event.h"
 #include "planner/trace/name_table.h"
+#include "planner/trace/recordings.h"
 #include "planner/trace/request_stream.h"
-#include "planner/trace/shape.h"
-#include "planner/trace/signature.h"
-#include "planner/trace/size_law.h"
 #include "planner/trace/size_rules.h"
-#include "planner/trace/trace.h"
+#include "planner/trace/symbolic_signature.h"
 
 namespace memplan {
-
-// One run that was recorded.
-struct Recording {
-  Shape shape;
-  const Trace* trace = nullptr;  // not owned
-};
 
 struct SymbolicRequest {
   uint32_t rule = kNoId;   // of kAlloc: in SymbolicTrace::sizes
@@ -45,25 +38,15 @@ struct SymbolicRequest {
   RequestKind kind = RequestKind::kAlloc;
 };
 
-// An argument of a call, each of its numbers (SignatureArgument says which they
-// are) as a law.
-struct SymbolicArgument {
-  ArgumentKind kind = ArgumentKind::kNone;
-  bool on_cpu = false;
-  uint32_t dtype = kNoId;  // in SymbolicTrace::names
-  std::vector<SizeLaw> numbers;
-};
-
 // A call of an operator whose scratch is irregular, in some call of it at least.
 struct SymbolicCall {
   uint32_t name = kNoId;  // in SymbolicTrace::names
   RequestRange requests = {};
   bool is_convolution = false;
-  std::vector<uint32_t> outputs = {};  // blocks it takes that outlive it, in order
-  // If every recording has its signature, and laws hold for it.
-  bool has_signature = false;
-  uint32_t overload = kNoId;  // in SymbolicTrace::names
-  std::vector<SymbolicArgument> arguments = {};
+  std::vector<uint32_t> outputs =
+      {};  // blocks it takes that outlive it, in order
+  // None: it was not recorded, or follows no law.
+  std::optional<SymbolicSignature> signature = {};
 };
 
 // A value, which keeps nothing of the recordings it was made from.
@@ -86,17 +69,11 @@ struct SymbolicTrace {
   std::vector<RequestStream> recorded;
 };
 
-// A recording of more events than this is refused: 2^30 marks are too many.
-inline constexpr size_t kMaxRecordings = 16;
-
 // kInvalidArgument if there are fewer than two recordings or more than
 // kMaxRecordings, two are of one shape, their dimensions differ in name or are
 // not told apart, or two traces are not of one program (with their similarity).
 absl::StatusOr<SymbolicTrace> MakeSymbolicTrace(
     std::span<const Recording> recordings);
-
-// `batch 32`, `batch 8, length 256`.
-std::string ShapeText(const Shape& shape);
 
 }  // namespace memplan
 

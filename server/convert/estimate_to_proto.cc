@@ -22,19 +22,19 @@ v1::EstimateReach ToProto(Reach reach) {
   return v1::ESTIMATE_REACH_UNSPECIFIED;
 }
 
-v1::SizeSources ToProto(const BytesBySource& bytes) {
-  const auto of = [&bytes](SizeSource source) {
+v1::SizeSources ToProto(const OriginBytes& bytes) {
+  const auto of = [&bytes](SizeOrigin source) {
     return bytes.at(static_cast<size_t>(source)).count();
   };
   v1::SizeSources proto;
-  proto.set_recorded_bytes(of(SizeSource::kRecorded));
-  proto.set_constant_bytes(of(SizeSource::kConstant));
-  proto.set_affine_bytes(of(SizeSource::kAffine));
-  proto.set_quadratic_bytes(of(SizeSource::kQuadratic));
-  proto.set_interpolated_bytes(of(SizeSource::kInterpolated));
-  proto.set_closed_form_bytes(of(SizeSource::kClosedForm));
-  proto.set_held_bytes(of(SizeSource::kHeld));
-  proto.set_substituted_bytes(of(SizeSource::kSubstituted));
+  proto.set_recorded_bytes(of(SizeOrigin::kRecorded));
+  proto.set_constant_bytes(of(SizeOrigin::kConstant));
+  proto.set_affine_bytes(of(SizeOrigin::kAffine));
+  proto.set_quadratic_bytes(of(SizeOrigin::kQuadratic));
+  proto.set_interpolated_bytes(of(SizeOrigin::kInterpolated));
+  proto.set_closed_form_bytes(of(SizeOrigin::kClosedForm));
+  proto.set_held_bytes(of(SizeOrigin::kHeld));
+  proto.set_substituted_bytes(of(SizeOrigin::kSubstituted));
   return proto;
 }
 
@@ -58,7 +58,7 @@ v1::EstimateResponse ToProto(const ShapeEstimate& estimate,
   SetInterval(estimate.reserved, *interval.mutable_peak_reserved_bytes());
   proto.set_end_is_certain(estimate.is_end_certain);
   proto.set_reach(ToProto(estimate.reach));
-  *proto.mutable_sources() = ToProto(estimate.requested_by_source);
+  *proto.mutable_sources() = ToProto(estimate.requested_by_origin);
   proto.set_irregular_calls(estimate.irregular_calls);
   proto.set_assumed_calls(estimate.assumed_calls);
   const auto& ratios = symbolic.similarity_ratios;

@@ -130,19 +130,20 @@ double ReservedWidth(const Prediction& of) { return of.reserved.width; }
 
 TEST(PredictionAccuracyTest, PrintsTheTable) {
   std::printf(
-      "| program | recorded | batch | scratch | allocated %% | interval | "
-      "reserved %% | interval |\n| --- | --- | --- | --- | --- | --- | --- | "
-      "--- |\n");
-  for (const Prediction& p : AllPredictions()) {
+      "| program | recorded | batch | allocated, assumed | reserved, assumed | "
+      "interval | allocated, known | reserved, known | interval |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  const std::vector<Prediction> assumed = Select(0, false);
+  const std::vector<Prediction> known = Select(0, true);
+  for (size_t i = 0; i < assumed.size(); ++i) {
+    const Prediction& a = assumed[i];
+    const Prediction& k = known[i];
     std::printf(
-        "| %s | %d, %d | %d | %s | %+.4f | %.3f wide%s | %+.3f | %.2f "
-        "wide%s |\n",
-        p.program.c_str(), static_cast<int>(p.largest_recorded / 2),
-        static_cast<int>(p.largest_recorded), static_cast<int>(p.batch),
-        p.is_scratch_known ? "known" : "assumed", p.allocated.error,
-        p.allocated.width, p.allocated.holds_truth ? "" : ", missed",
-        p.reserved.error, p.reserved.width,
-        p.reserved.holds_truth ? "" : ", missed");
+        "| %s | %d, %d | %d | %+.4f | %+.3f | %.1f | %+.4f | %+.3f | %.2f |\n",
+        a.program.c_str(), static_cast<int>(a.largest_recorded / 2),
+        static_cast<int>(a.largest_recorded), static_cast<int>(a.batch),
+        a.allocated.error, a.reserved.error, a.reserved.width,
+        k.allocated.error, k.reserved.error, k.reserved.width);
   }
   for (const int64_t largest : {16, 32}) {
     for (const bool is_known : {false, true}) {

@@ -155,11 +155,11 @@ TEST(ShapeEstimatorTest, KnowsWhereEachByteComesFrom) {
   EXPECT_EQ(estimate->reserved.estimate, MiB(640));
   EXPECT_EQ(estimate->reach, Reach::kExtrapolated);
   EXPECT_EQ(estimate->irregular_calls, 0);
-  const auto bytes_of = [&](Provenance provenance) {
-    return estimate->requested_by_provenance[static_cast<int>(provenance)];
+  const auto bytes_of = [&](SizeOrigin origin) {
+    return estimate->requested_by_origin[static_cast<int>(origin)];
   };
-  EXPECT_EQ(bytes_of(Provenance::kConstant), MiB(40));
-  EXPECT_EQ(bytes_of(Provenance::kAffine), MiB(400));
+  EXPECT_EQ(bytes_of(SizeOrigin::kConstant), MiB(40));
+  EXPECT_EQ(bytes_of(SizeOrigin::kAffine), MiB(400));
 }
 
 TEST(ShapeEstimatorTest, IsCertainAtARecordedShape) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -214,6 +215,32 @@ TEST(PredictionSearchTracesTest, FindsTheRightBatchWithOneVerifyingTrace) {
   for (const SearchTally& tally : {from_small, from_large}) {
     EXPECT_GE(100 * tally.right_after_one, 95 * tally.searches);
     EXPECT_LE(tally.most_trials, 3);
+  }
+}
+
+// Real searches by bisection, every trial a fresh process on an H200
+// (docs/measurements.md): under a cap of 16 GiB, and under a budget of as much,
+// of which the context takes 762 MiB.
+struct RealSearch {
+  std::string program;
+  Bytes cap;
+  int64_t safe_batch;
+};
+
+TEST(PredictionSearchTracesTest, FindsWhatRealSearchesFound) {
+  const std::vector<RealSearch> searches = {
+      {"resnet50-sgd", GiB(16), 192},
+      {"vit-adam", GiB(16), 110},
+      {"resnet50-sgd", GiB(16) - MiB(762), 182}};
+  for (const auto& [name, cap, safe_batch] : searches) {
+    AllocatorConditions conditions;
+    conditions.cap = cap;
+    for (const RecordedProgram& program : RecordedPrograms()) {
+      if (program.name != name) continue;
+      const SymbolicTrace symbolic = SymbolicTraceOf(program, {16, 32});
+      const auto found = PredictionSearch(symbolic, conditions).Find({});
+      EXPECT_EQ(found->safe_batch, safe_batch) << name << cap.count();
+    }
   }
 }
 

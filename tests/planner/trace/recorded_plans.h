@@ -3,7 +3,7 @@
 #ifndef MEMPLAN_TESTS_PLANNER_TRACE_RECORDED_PLANS_H_
 #define MEMPLAN_TESTS_PLANNER_TRACE_RECORDED_PLANS_H_
 
-#include "planner/trace/instantiation.h"
+#include "planner/trace/call_plan.h"
 #include "planner/trace/symbolic_trace.h"
 #include "planner/trace/trace.h"
 

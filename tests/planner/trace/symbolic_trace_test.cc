@@ -77,15 +77,15 @@ TEST_F(SmallSymbolicTraceTest, ListsItsIrregularCalls) {
 TEST_F(SmallSymbolicTraceTest, FollowsLawsBeyondTheRecordings) {
   // Weight, activation, scratch on its line (500 at 48), activation.
   EXPECT_THAT(BytesAt(48), ElementsAre(4000, 4800, 500, 0, 4800, 0, 0));
-  EXPECT_EQ(stream_.requests[0].source, SizeSource::kConstant);
-  EXPECT_EQ(stream_.requests[1].source, SizeSource::kAffine);
-  EXPECT_EQ(stream_.requests[2].source, SizeSource::kInterpolated);
+  EXPECT_EQ(stream_.requests[0].origin, SizeOrigin::kConstant);
+  EXPECT_EQ(stream_.requests[1].origin, SizeOrigin::kAffine);
+  EXPECT_EQ(stream_.requests[2].origin, SizeOrigin::kInterpolated);
 }
 
 TEST_F(SmallSymbolicTraceTest, AssumesScratchAsTold) {
   EXPECT_THAT(BytesAt(48, {ScratchScenario::kHeld}),
               ElementsAre(4000, 4800, 700, 0, 4800, 0, 0));
-  EXPECT_EQ(stream_.requests[2].source, SizeSource::kHeld);
+  EXPECT_EQ(stream_.requests[2].origin, SizeOrigin::kHeld);
   EXPECT_THAT(BytesAt(48, {ScratchScenario::kVanished}),
               ElementsAre(4000, 4800, 0, 0, 4800, 0, 0));
   // Twice the convolution's output besides.
@@ -125,7 +125,7 @@ TEST_F(SmallSymbolicTraceTest, TakesScratchFromPlans) {
       {{{0, 64}, {1, 4800}, {0, 0}}, {{0, 32}, {1, 4800}, {0, 0}}}};
   EXPECT_THAT(BytesAt(48, {.plans = &plans}),
               ElementsAre(4000, 64, 4800, 0, 4800, 0, 0));
-  EXPECT_EQ(stream_.requests[1].source, SizeSource::kSubstituted);
+  EXPECT_EQ(stream_.requests[1].origin, SizeOrigin::kSubstituted);
   EXPECT_EQ(stream_.requests[1].block, 4);  // a new block
   EXPECT_EQ(stream_.requests[2].block, 1);  // the recorded output
   EXPECT_EQ(stream_.block_count, 6);
@@ -205,7 +205,7 @@ TEST(SymbolicTraceTest, DrawsALineThroughSizesWithoutALaw) {
   // Between 100 and 203; beyond, on the line through 203 and 400; rounded up.
   ASSERT_THAT(instantiator.Run(Batch(15), {}, stream), IsOk());
   EXPECT_EQ(stream.requests[0].bytes, 152);
-  EXPECT_EQ(stream.requests[0].source, SizeSource::kInterpolated);
+  EXPECT_EQ(stream.requests[0].origin, SizeOrigin::kInterpolated);
   ASSERT_THAT(instantiator.Run(Batch(60), {}, stream), IsOk());
   EXPECT_EQ(stream.requests[0].bytes, 597);
 }
@@ -223,7 +223,7 @@ TEST(SymbolicTraceTest, KeepsAReductionsScratchBelowItsCeiling) {
   RequestStream stream;
   ASSERT_THAT(Instantiator(symbolic).Run(Batch(9), {}, stream), IsOk());
   EXPECT_EQ(stream.requests[1].bytes, 138'412'032);  // not 180,000,000
-  EXPECT_EQ(stream.requests[1].source, SizeSource::kClosedForm);
+  EXPECT_EQ(stream.requests[1].origin, SizeOrigin::kClosedForm);
 }
 
 TEST(SymbolicTraceTest, TakesConstantScratchForRegular) {
