@@ -53,8 +53,8 @@ absl::Status CheckShape(const Recording& recording, const Recording& first) {
   for (const ShapeDimension& dimension : recording.shape) {
     if (dimension.value < 1 || dimension.value > kMaxShapeDimension) {
       return absl::InvalidArgumentError(
-          absl::StrCat(dimension.name, " is 1 to ", kMaxShapeDimension, ", not ",
-                       dimension.value));
+          absl::StrCat(dimension.name, " is 1 to ", kMaxShapeDimension,
+                       ", not ", dimension.value));
     }
   }
   return absl::OkStatus();

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "planner/base/format.h"
 #include "planner/base/status_macros.h"
 #include "server/base/descriptor.h"
