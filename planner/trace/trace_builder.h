@@ -25,7 +25,7 @@ struct TraceEntry {
   EventKind kind = EventKind::kPhase;
   int64_t bytes = 0;
   uint64_t address = 0;
-  uint64_t stream = 0;    // the handle; that of a free is not looked at
+  uint64_t stream = 0;         // the handle; that of a free is not looked at
   std::string_view name = "";  // empty: unknown
   // Of kOperator: its depth. Of kAlloc and kFailedRequest: that of the operator
   // that asked. If none of that name is open there (0: it is not known), the

@@ -1,0 +1,95 @@
+// The largest safe batch under a cap, found on the symbolic trace without a run:
+// each batch is instantiated and replayed under the exact cap.
+//
+// Safe: it and every smaller one get through. Comfortable: besides, none of them
+// has to give cached memory back in a settled step. One symbolic trace answers
+// for every cap and every setting.
+#ifndef MEMPLAN_PLANNER_PLAN_PREDICTION_SEARCH_H_
+#define MEMPLAN_PLANNER_PLAN_PREDICTION_SEARCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "planner/allocator/address_source.h"
+#include "planner/allocator/caching_allocator.h"
+#include "planner/allocator/conditions.h"
+#include "planner/plan/safe_search.h"
+#include "planner/plan/stream_replay.h"
+#include "planner/trace/instantiation.h"
+#include "planner/trace/request_stream.h"
+#include "planner/trace/shape.h"
+#include "planner/trace/symbolic_trace.h"
+
+namespace memplan {
+
+// Knows what irregular calls do at some batches.
+class CallPlanSource {
+ public:
+  virtual ~CallPlanSource() = default;
+  // Null: nothing is known at this shape. Valid until the next call.
+  virtual const CallPlans* At(const Shape& shape) = 0;
+};
+
+struct PredictionOptions {
+  // The dimension that is searched; all others keep their value here.
+  Shape shape = {{"batch", 1}};
+  size_t dimension = 0;
+  // Asked for alone, in rising order; empty: every batch from 1 to max_batch.
+  std::vector<int64_t> candidates;
+  int64_t max_batch = 65536;
+  // Batches near the answer that are all replayed.
+  int64_t reach = 64;
+  ScratchScenario scenario = ScratchScenario::kBestGuess;
+  CallPlanSource* plans = nullptr;  // not owned
+};
+
+struct PredictedBatches {
+  int64_t safe_batch = 0;         // 0: not even the smallest runs
+  int64_t comfortable_batch = 0;  // at most safe_batch; 0: none
+  // Larger than the safe one: they run, but a smaller one does not.
+  std::vector<int64_t> running_above;
+  std::vector<int64_t> holes;  // those that do not, below the last of these
+  int64_t checked_from = 0;  // every batch from here to checked_to was replayed
+  int64_t checked_to = 0;
+  int64_t replays = 0;
+  StreamOutcome at_safe;  // what the safe batch costs
+};
+
+// Keeps its memory from one search to the next. Not thread-safe. The symbolic
+// trace outlives it.
+class PredictionSearch {
+ public:
+  PredictionSearch(const SymbolicTrace& symbolic,
+                   const AllocatorConditions& conditions)
+      : symbolic_(symbolic),
+        instantiator_(symbolic),
+        allocator_(conditions, addresses_),
+        replay_(allocator_) {}
+
+  // kInvalidArgument as of Instantiator::Run, and if there is no candidate.
+  absl::StatusOr<PredictedBatches> Find(const PredictionOptions& options);
+
+  // One batch replayed.
+  absl::StatusOr<StreamOutcome> Replay(const PredictionOptions& options,
+                                       int64_t batch);
+
+ private:
+  absl::StatusOr<StreamOutcome> ReplayOnce(const PredictionOptions& options,
+                                           int64_t batch);
+
+  const SymbolicTrace& symbolic_;
+  Instantiator instantiator_;
+  RequestStream stream_;
+  ChunkAddresses addresses_;
+  CachingAllocator allocator_;
+  StreamReplay replay_;
+  absl::flat_hash_map<int64_t, StreamOutcome> outcomes_;  // of one search
+};
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_PLANNER_PLAN_PREDICTION_SEARCH_H_

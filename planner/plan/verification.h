@@ -1,0 +1,54 @@
+// Turns a predicted safe batch into an answer with as few real runs as it takes.
+//
+// A pure rule like batch_search: the latest prediction and all trials so far in,
+// the next batch to run or the answer out. The caller predicts anew with the
+// trace of each trial that ran, so a prediction that still stands after its own
+// batch ran is the answer.
+//
+//   predicted 119 → run 119: runs → predicted 119 again       → answer 119
+//   predicted 119 → run 119: runs → predicted 121 → run 121: runs → 121
+//   predicted 119 → run 119: out of memory → run 117, its trace predicts 118 → …
+//
+// When predictions do not hold, bisection takes over with the trials made.
+#ifndef MEMPLAN_PLANNER_PLAN_VERIFICATION_H_
+#define MEMPLAN_PLANNER_PLAN_VERIFICATION_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "planner/plan/batch_search.h"
+#include "planner/plan/trial.h"
+
+namespace memplan {
+
+struct VerificationOptions {
+  int64_t max_batch = 65536;
+  // Fresh runs of the answer before it is given; at least 1.
+  int repeat = 1;
+  // Trials made for predictions before bisection takes over.
+  int max_trials = 5;
+};
+
+// Leave it to batch_search, which goes on from the trials made.
+struct FallBack {
+  std::string reason;
+  friend bool operator==(const FallBack&, const FallBack&) = default;
+};
+
+using VerificationDecision = std::variant<RunBatch, SearchAnswer, FallBack>;
+
+// What to do after `trials`, of which those with the purpose kVerify were made
+// for predictions. `predicted` is the safe batch predicted from every trace at
+// hand (0: not even one sample fits); none if nothing could be predicted.
+// An answer N ran `repeat` times, N is predicted from its own trace, and no batch
+// up to N is known to fail. Never asks for more than `max_trials` runs.
+VerificationDecision DecideVerification(const VerificationOptions& options,
+                                        std::optional<int64_t> predicted,
+                                        std::span<const Trial> trials);
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_PLANNER_PLAN_VERIFICATION_H_

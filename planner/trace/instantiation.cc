@@ -1,0 +1,296 @@
+#include "planner/trace/instantiation.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "planner/base/status_macros.h"
+#include "planner/trace/call_plan.h"
+#include "planner/trace/event.h"
+#include "planner/trace/request_stream.h"
+#include "planner/trace/shape.h"
+#include "planner/trace/size_rules.h"
+#include "planner/trace/symbolic_trace.h"
+
+namespace memplan {
+namespace {
+
+// With ScratchScenario::kAppears a convolution takes this many times its largest
+// output: the copies of input and output in another layout that libraries make.
+constexpr int64_t kAppearingOutputs = 2;
+
+absl::StatusOr<std::vector<int64_t>> ValuesAt(const SymbolicTrace& symbolic,
+                                              const Shape& shape) {
+  std::vector<int64_t> values;
+  for (const ShapeDimension& dimension : shape) {
+    const size_t d = values.size();
+    if (d >= symbolic.dimensions.size() ||
+        dimension.name != symbolic.dimensions[d] || dimension.value < 1 ||
+        dimension.value > kMaxShapeDimension) {
+      break;
+    }
+    values.push_back(dimension.value);
+  }
+  if (values.size() != shape.size() ||
+      values.size() != symbolic.dimensions.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the shape ", ShapeText(shape),
+                     " does not give each of the recorded dimensions (",
+                     absl::StrJoin(symbolic.dimensions, ", "),
+                     ") a value from 1 to ", kMaxShapeDimension));
+  }
+  for (size_t d = 0; d < values.size(); ++d) {
+    const auto is_same = [&](const std::vector<int64_t>& recorded) {
+      return recorded[d] == symbolic.shapes[0][d];
+    };
+    if (std::all_of(symbolic.shapes.begin(), symbolic.shapes.end(), is_same) &&
+        values[d] != symbolic.shapes[0][d]) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(symbolic.dimensions[d], " was ", symbolic.shapes[0][d],
+                       " in every recording, so that nothing is known at ",
+                       values[d], "; record a shape in which it differs"));
+    }
+  }
+  return values;
+}
+
+std::optional<size_t> RecordingAt(const SymbolicTrace& symbolic,
+                                  const std::vector<int64_t>& values) {
+  const auto found =
+      std::find(symbolic.shapes.begin(), symbolic.shapes.end(), values);
+  if (found == symbolic.shapes.end()) return std::nullopt;
+  return found - symbolic.shapes.begin();
+}
+
+absl::Status CheckPlan(const SymbolicTrace& symbolic, const SymbolicCall& call,
+                       const CallPlan& plan) {
+  const absl::Status status = CheckCallPlan(plan, call.outputs.size());
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the plan given for the call of ",
+                   std::string(symbolic.names.Name(call.name)), " at event ",
+                   symbolic.requests[call.requests.begin].event,
+                   " does not go with it: ", status.message(),
+                   "; run the call with the arguments at this very shape"));
+}
+
+}  // namespace
+
+absl::Status Instantiator::Run(const Shape& shape,
+                               const InstantiateOptions& options,
+                               RequestStream& stream) {
+  MEMPLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> values,
+                           ValuesAt(symbolic_, shape));
+  const std::optional<size_t> recording = RecordingAt(symbolic_, values);
+  is_recorded_ = recording.has_value();
+  if (is_recorded_ && *recording != symbolic_.largest) {
+    stream = symbolic_.recorded[*recording];
+    return absl::OkStatus();
+  }
+  InstantiateOptions used = options;
+  if (is_recorded_) used = {.scenario = ScratchScenario::kHeld};
+  MEMPLAN_RETURN_IF_ERROR(
+      symbolic_.sizes.Evaluate(values, used.scenario, sized_));
+  return FillFromLaws(used, stream);
+}
+
+absl::Status Instantiator::FillFromLaws(const InstantiateOptions& options,
+                                        RequestStream& stream) {
+  stream.Clear();
+  stream.block_count = symbolic_.block_count;
+  stream.streams = symbolic_.streams;
+  uint32_t next = 0;
+  auto phase = symbolic_.phases.begin();
+  // Phases begin between calls, never inside of one.
+  const auto add_phases_up_to = [&](uint32_t request) {
+    for (; phase != symbolic_.phases.end() && phase->begin <= request;
+         ++phase) {
+      AddRecorded({next, phase->begin}, stream);
+      next = phase->begin;
+      stream.phases.push_back(*phase);
+      stream.phases.back().begin =
+          static_cast<uint32_t>(stream.requests.size());
+    }
+  };
+  for (uint32_t i = 0; i < symbolic_.calls.size(); ++i) {
+    const RequestRange range = symbolic_.calls[i].requests;
+    add_phases_up_to(range.begin);
+    AddRecorded({next, range.begin}, stream);
+    next = range.end;
+    const bool is_known = options.plans != nullptr &&
+                          i < options.plans->of_call.size() &&
+                          options.plans->of_call[i] != kNoId;
+    if (is_known) {
+      MEMPLAN_RETURN_IF_ERROR(AddPlanned(i, *options.plans, stream));
+    } else {
+      AddAssumed(i, options.scenario, stream);
+    }
+  }
+  add_phases_up_to(kNoId);
+  AddRecorded({next, static_cast<uint32_t>(symbolic_.requests.size())}, stream);
+  return absl::OkStatus();
+}
+
+Request Instantiator::MakeRequest(const SymbolicRequest& from) const {
+  Request request{
+      .block = from.block, .stream = from.stream, .kind = from.kind};
+  if (from.kind == RequestKind::kAlloc) {
+    request.bytes = sized_[from.rule].bytes;
+    request.origin =
+        is_recorded_ ? SizeOrigin::kRecorded : sized_[from.rule].origin;
+  }
+  return request;
+}
+
+void Instantiator::AddRecorded(RequestRange range,
+                               RequestStream& stream) const {
+  for (uint32_t i = range.begin; i < range.end; ++i) {
+    stream.requests.push_back(MakeRequest(symbolic_.requests[i]));
+    stream.events.push_back(symbolic_.requests[i].event);
+  }
+}
+
+void Instantiator::AddAssumed(uint32_t index, ScratchScenario scenario,
+                              RequestStream& stream) const {
+  const SymbolicCall& call = symbolic_.calls[index];
+  const auto begin = static_cast<uint32_t>(stream.requests.size());
+  AddRecorded(call.requests, stream);
+  if (call.is_convolution && scenario == ScratchScenario::kAppears) {
+    int64_t largest = 0;
+    for (uint32_t i = begin; i < stream.requests.size(); ++i) {
+      const Request& request = stream.requests[i];
+      if (request.kind == RequestKind::kAlloc &&
+          std::binary_search(call.outputs.begin(), call.outputs.end(),
+                             request.block)) {
+        largest = std::max(largest, request.bytes);
+      }
+    }
+    const int64_t bytes =
+        std::min(largest, kMaxEventBytes / kAppearingOutputs) *
+        kAppearingOutputs;
+    const uint32_t block = stream.block_count++;
+    stream.requests.push_back(
+        {.bytes = bytes, .block = block, .origin = SizeOrigin::kHeld});
+    stream.requests.push_back({.block = block, .kind = RequestKind::kFree});
+    stream.events.insert(stream.events.end(), 2, kNoId);
+  }
+  stream.calls.push_back(
+      {.requests = {begin, static_cast<uint32_t>(stream.requests.size())},
+       .call = index,
+       .is_convolution = call.is_convolution});
+}
+
+absl::Status Instantiator::AddPlanned(uint32_t index, const CallPlans& plans,
+                                      RequestStream& stream) {
+  const SymbolicCall& call = symbolic_.calls[index];
+  const uint32_t distinct = plans.of_call[index];
+  if (distinct >= plans.distinct.size() || plans.distinct[distinct].empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("call ", index, " has plans of number ", distinct,
+                     ", but there are none of that number"));
+  }
+  StreamCall added{
+      .call = index, .plans = distinct, .is_convolution = call.is_convolution};
+  const uint32_t first_scratch = stream.block_count;
+  size_t most_requests = 0;
+  added.alternatives.begin = static_cast<uint32_t>(stream.alternatives.size());
+  for (const CallPlan& plan : plans.distinct[distinct]) {
+    const bool is_first = &plan == &plans.distinct[distinct].front();
+    std::vector<Request>& requests =
+        is_first ? stream.requests : stream.alternative_requests;
+    const auto begin = static_cast<uint32_t>(requests.size());
+    MEMPLAN_RETURN_IF_ERROR(AddPlan(index, plan, first_scratch, requests));
+    const RequestRange range{begin, static_cast<uint32_t>(requests.size())};
+    if (is_first) {
+      added.requests = range;
+    } else {
+      stream.alternatives.push_back(range);
+    }
+    most_requests = std::max(most_requests, call_blocks_.size());
+  }
+  stream.block_count += static_cast<uint32_t>(most_requests);
+  stream.events.resize(stream.requests.size(), kNoId);
+  added.alternatives.end = static_cast<uint32_t>(stream.alternatives.size());
+  stream.calls.push_back(added);
+  return absl::OkStatus();
+}
+
+absl::Status Instantiator::AddPlan(uint32_t index, const CallPlan& plan,
+                                   uint32_t first_scratch,
+                                   std::vector<Request>& requests) {
+  const SymbolicCall& call = symbolic_.calls[index];
+  MEMPLAN_RETURN_IF_ERROR(CheckPlan(symbolic_, call, plan));
+  const std::vector<bool> is_freed = FreedRequests(plan);
+  call_blocks_.clear();
+  size_t outputs = 0;
+  for (size_t i = 0; i < is_freed.size(); ++i) {
+    call_blocks_.push_back(is_freed[i]
+                               ? first_scratch + static_cast<uint32_t>(i)
+                               : call.outputs[outputs++]);
+  }
+  const RequestRange own = OwnBlocks(call);
+  const auto first_own = std::find_if(
+      symbolic_.requests.begin() + call.requests.begin,
+      symbolic_.requests.begin() + call.requests.end,
+      [](const SymbolicRequest& r) { return r.kind == RequestKind::kAlloc; });
+  const auto split =
+      static_cast<uint32_t>(first_own - symbolic_.requests.begin());
+  AddFreesOfOthers({call.requests.begin, split}, own, requests);
+  for (const CallStep& step : plan) {
+    requests.push_back(
+        {.bytes = step.bytes,
+         .block = call_blocks_[step.request],
+         .kind = step.bytes > 0 ? RequestKind::kAlloc : RequestKind::kFree,
+         .origin = step.bytes > 0 ? SizeOrigin::kSubstituted
+                                  : SizeOrigin::kRecorded});
+  }
+  AddFreesOfOthers({split, call.requests.end}, own, requests);
+  return absl::OkStatus();
+}
+
+// Blocks are numbered in the order of their requests.
+RequestRange Instantiator::OwnBlocks(const SymbolicCall& call) const {
+  RequestRange own{kNoId, 0};
+  for (uint32_t i = call.requests.begin; i < call.requests.end; ++i) {
+    const SymbolicRequest& request = symbolic_.requests[i];
+    if (request.kind != RequestKind::kAlloc) continue;
+    own.begin = std::min(own.begin, request.block);
+    own.end = request.block + 1;
+  }
+  return own;
+}
+
+void Instantiator::AddFreesOfOthers(RequestRange range, RequestRange own_blocks,
+                                    std::vector<Request>& requests) const {
+  for (uint32_t i = range.begin; i < range.end; ++i) {
+    const SymbolicRequest& request = symbolic_.requests[i];
+    const bool is_own =
+        request.block >= own_blocks.begin && request.block < own_blocks.end;
+    if (request.kind == RequestKind::kFree && !is_own) {
+      requests.push_back(MakeRequest(request));
+    }
+  }
+}
+
+absl::StatusOr<Reach> ReachOf(const SymbolicTrace& symbolic,
+                              const Shape& shape) {
+  MEMPLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> values,
+                           ValuesAt(symbolic, shape));
+  if (RecordingAt(symbolic, values).has_value()) return Reach::kRecorded;
+  for (size_t d = 0; d < values.size(); ++d) {
+    const bool is_above = std::all_of(
+        symbolic.shapes.begin(), symbolic.shapes.end(),
+        [&](const auto& recorded) { return recorded[d] < values[d]; });
+    if (is_above) return Reach::kExtrapolated;
+  }
+  return Reach::kInterpolated;
+}
+
+}  // namespace memplan

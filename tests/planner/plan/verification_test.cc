@@ -1,0 +1,169 @@
+#include "planner/plan/verification.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/planner/plan/outcome_table.h"
+#include "tests/planner/plan/sample_trial.h"
+
+namespace memplan {
+namespace {
+
+using ::memplan::testing::MemoryLimitOf;
+using ::memplan::testing::OutcomeTable;
+using ::memplan::testing::TrialOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto kFits = TrialOutcome::kFits;
+constexpr auto kOom = TrialOutcome::kOutOfMemory;
+
+// A prediction from the trials so far.
+using Predictor = std::function<int64_t(const std::vector<Trial>&)>;
+
+struct VerificationRun {
+  std::vector<int64_t> batches;
+  std::optional<SearchAnswer> answer;
+  std::optional<FallBack> fall_back;
+};
+
+VerificationRun Verify(const VerificationOptions& options,
+                       const Predictor& predict, const OutcomeTable& table) {
+  VerificationRun run;
+  std::vector<Trial> trials;
+  for (int i = 0; i < 100; ++i) {
+    const VerificationDecision decision =
+        DecideVerification(options, predict(trials), trials);
+    if (const auto* answer = std::get_if<SearchAnswer>(&decision)) {
+      run.answer = *answer;
+      return run;
+    }
+    if (const auto* fall_back = std::get_if<FallBack>(&decision)) {
+      run.fall_back = *fall_back;
+      return run;
+    }
+    const auto& order = std::get<RunBatch>(decision);
+    EXPECT_EQ(order.purpose, TrialPurpose::kVerify);
+    Trial trial = table(order, 0);
+    trial.batch = order.batch;
+    trial.purpose = order.purpose;
+    trials.push_back(trial);
+    run.batches.push_back(order.batch);
+  }
+  ADD_FAILURE() << "it does not end";
+  return run;
+}
+
+Predictor Always(int64_t batch) {
+  return [batch](const std::vector<Trial>&) { return batch; };
+}
+
+TEST(DecideVerificationTest, AnswersWhenThePredictedBatchRan) {
+  const VerificationRun run = Verify({}, Always(119), MemoryLimitOf(119));
+  EXPECT_THAT(run.batches, ElementsAre(119));
+  ASSERT_TRUE(run.answer.has_value());
+  EXPECT_EQ(run.answer->end, SearchEnd::kFound);
+  EXPECT_EQ(run.answer->safe_batch, 119);
+  EXPECT_EQ(run.answer->verifying_trials, 1);
+  EXPECT_EQ(run.answer->limit, SearchLimit::kMemory);
+}
+
+TEST(DecideVerificationTest, RunsTheAnswerAsOftenAsAsked) {
+  const VerificationRun run =
+      Verify({.repeat = 3}, Always(119), MemoryLimitOf(119));
+  EXPECT_THAT(run.batches, ElementsAre(119, 119, 119));
+  EXPECT_EQ(run.answer->verifying_trials, 3);
+}
+
+TEST(DecideVerificationTest, FollowsAPredictionThatMovesWithTheTrace) {
+  const Predictor predict = [](const std::vector<Trial>& trials) {
+    return trials.empty() ? 119 : 121;
+  };
+  const VerificationRun run = Verify({}, predict, MemoryLimitOf(121));
+  EXPECT_THAT(run.batches, ElementsAre(119, 121));
+  EXPECT_EQ(run.answer->safe_batch, 121);
+}
+
+TEST(DecideVerificationTest, StopsAtTheLargestAllowedBatch) {
+  const VerificationRun run =
+      Verify({.max_batch = 64}, Always(119), MemoryLimitOf(1000));
+  EXPECT_THAT(run.batches, ElementsAre(64));
+  EXPECT_EQ(run.answer->limit, SearchLimit::kMaxBatch);
+}
+
+TEST(DecideVerificationTest, GoesLowerAfterAFailureAndLearnsFromWhatRuns) {
+  // 1 % lower at first; the trace of 396 corrects the law.
+  const Predictor predict = [](const std::vector<Trial>& trials) {
+    return !trials.empty() && trials.back().outcome == kFits ? 397 : 400;
+  };
+  const VerificationRun run = Verify({}, predict, MemoryLimitOf(397));
+  EXPECT_THAT(run.batches, ElementsAre(400, 396, 397));
+  EXPECT_EQ(run.answer->safe_batch, 397);
+}
+
+TEST(DecideVerificationTest, GoesLowerByTwiceAsMuchEachTime) {
+  const VerificationRun run = Verify({}, Always(400), MemoryLimitOf(100));
+  // 400 − 4, 396 − 3·2, 390 − 3·4, 378 − 3·8.
+  EXPECT_THAT(run.batches, ElementsAre(400, 396, 390, 378, 354));
+  ASSERT_TRUE(run.fall_back.has_value());
+  EXPECT_THAT(run.fall_back->reason, HasSubstr("5 trials"));
+}
+
+TEST(DecideVerificationTest, AnswersJustBelowAFailure) {
+  const VerificationRun run = Verify({}, Always(40), MemoryLimitOf(39));
+  EXPECT_THAT(run.batches, ElementsAre(40, 39));
+  EXPECT_EQ(run.answer->safe_batch, 39);
+}
+
+TEST(DecideVerificationTest, FallsBackWhenItsPredictionStaysWrong) {
+  const VerificationRun run = Verify({}, Always(400), MemoryLimitOf(397));
+  EXPECT_THAT(run.batches, ElementsAre(400, 396));
+  EXPECT_THAT(
+      run.fall_back->reason,
+      HasSubstr("batch 400 ran out of memory though 400 was predicted"));
+}
+
+TEST(DecideVerificationTest, FallsBackWithoutAPrediction) {
+  const auto decide = [](std::optional<int64_t> predicted,
+                         const std::vector<Trial>& trials) {
+    return std::get<FallBack>(DecideVerification({}, predicted, trials)).reason;
+  };
+  EXPECT_THAT(decide(std::nullopt, {}),
+              HasSubstr("nothing could be predicted"));
+  EXPECT_THAT(decide(0, {}), HasSubstr("not one sample"));
+  EXPECT_THAT(decide(1, {TrialOf(1, kOom, TrialPurpose::kVerify)}),
+              HasSubstr("smallest batches"));
+  EXPECT_THAT(decide(8, {TrialOf(8, TrialOutcome::kTimedOut)}),
+              HasSubstr("batch 8 failed for another reason"));
+}
+
+TEST(DecideVerificationTest, CountsTheRecordingTrialsAsRuns) {
+  // 16 was run to be recorded: it is known to run.
+  const std::vector<Trial> trials = {
+      TrialOf(8, kFits, TrialPurpose::kProfile),
+      TrialOf(16, kFits, TrialPurpose::kProfile)};
+  const VerificationDecision decision = DecideVerification({}, 16, trials);
+  EXPECT_EQ(std::get<SearchAnswer>(decision).safe_batch, 16);
+}
+
+TEST(DecideVerificationTest, NeverRunsMoreThanAllowed) {
+  for (int64_t predicted = 1; predicted <= 300; predicted += 7) {
+    for (int64_t limit = 0; limit <= 300; limit += 11) {
+      const VerificationRun run =
+          Verify({}, Always(predicted), MemoryLimitOf(limit));
+      EXPECT_LE(run.batches.size(), 5);
+      EXPECT_NE(run.answer.has_value(), run.fall_back.has_value());
+      if (run.answer.has_value()) {
+        EXPECT_LE(run.answer->safe_batch, limit);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace memplan
