@@ -80,8 +80,8 @@ TEST(FindSafeTest, TakesWhatLiesBeyondItsReachOnTrust) {
 }
 
 TEST(FindSafeTest, IsExactWhereItsReachCoversAll) {
-  std::mt19937 random(5);
-  for (int round = 0; round < 500; ++round) {
+  for (uint32_t round = 0; round < 500; ++round) {
+    std::mt19937 random(round);
     std::set<int64_t> failing;
     for (int i = 0; i < 3; ++i)
       failing.insert(static_cast<int64_t>(1 + random() % 40));

@@ -29,8 +29,9 @@ std::string ConvolutionRun(int64_t batch, int64_t scratch) {
   int64_t address = 0x7f0000000000;
   for (const int channels : {3, 3, 5}) {
     const int64_t output = 400 * batch;
-    absl::StrAppend(&text, "O\t1\taten::convolution\nG\tpadding\tfloat32[", batch,
-                    ",", channels, "]{", channels, ",1}\t[1,2]\ttrue\t-\n");
+    absl::StrAppend(&text, "O\t1\taten::convolution\nG\tpadding\tfloat32[",
+                    batch, ",", channels, "]{", channels,
+                    ",1}\t[1,2]\ttrue\t-\n");
     for (const int64_t bytes : {output, scratch}) {
       absl::StrAppend(&text, "A\t", bytes, "\t", absl::Hex(address),
                       "\taten::convolution\n");

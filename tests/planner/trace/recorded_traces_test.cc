@@ -1,6 +1,5 @@
 // The real traces, read and written again.
 #include "tests/support/recorded_traces.h"
-#include "tests/support/status_matchers.h"
 
 #include <cstdint>
 #include <string>
@@ -8,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "planner/trace/text_format.h"
+#include "tests/support/status_matchers.h"
 
 namespace memplan {
 namespace {
