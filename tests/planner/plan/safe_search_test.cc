@@ -109,5 +109,15 @@ TEST(FindSafeTest, PassesErrorsOn) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("from 5 to 4")));
 }
 
+TEST(FindSafeTest, GivesUpWhereHolesHaveNoEnd) {
+  // Every second candidate fails.
+  EXPECT_THAT(FindSafe({.last = 1 << 20, .start = 1 << 19, .max_asked = 500},
+                       [](int64_t candidate) {
+                         return absl::StatusOr<bool>(candidate % 2 == 0);
+                       }),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("after asking for 500 candidates")));
+}
+
 }  // namespace
 }  // namespace memplan
