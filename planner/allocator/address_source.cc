@@ -136,9 +136,9 @@ absl::StatusOr<std::unique_ptr<AddressSource>> MakeAddressSource(
   if (name.starts_with(kRandom)) {
     const std::string_view digits = name.substr(kRandom.size());
     uint64_t seed = 0;
-    const char* end = digits.data() + digits.size();
-    const auto [rest, error] = std::from_chars(digits.data(), end, seed);
-    if (error == std::errc() && rest == end) {
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), seed);
+    if (error == std::errc() && end == digits.data() + digits.size()) {
       return std::make_unique<RandomAddresses>(seed);
     }
   }

@@ -92,20 +92,18 @@ void CachingAllocator::Reset(std::span<const uint64_t> streams) {
 BlockId CachingAllocator::Malloc(int64_t bytes, uint32_t stream) {
   BlockId id = kNoBlock;
   int64_t taken_split = 0;
-  if (bytes >= 1 && bytes <= kMaxRequest && stream * 2 < heaps_.size()) {
+  if (bytes >= 1 && bytes <= kMaxRequest && stream < by_handle_.size()) {
     const int64_t size = rounding_.BlockSize(bytes);
     const HeapId heap = HeapOf(stream, size <= kSmallLimit);
-    id = TakeFree(heap, size);
-    if (id == kNoBlock) [[unlikely]]
+    id = FindFree(heap, size);
+    const bool is_new = id == kNoBlock;
+    if (is_new) [[unlikely]]
       id = TakeNew(heap, size);
     if (id != kNoBlock) {
       if (counters_ != nullptr && blocks_[id].IsSplit()) {
         taken_split = blocks_[id].size;
       }
-      const int64_t remaining = blocks_[id].size - size;
-      if (remaining > 0 && IsWorthSplitting(heap, size, remaining)) {
-        SplitOff(id, size);
-      }
+      id = CutFront(id, size, is_new);
     }
   }
   if (id == kNoBlock) {
@@ -124,20 +122,17 @@ BlockId CachingAllocator::Malloc(int64_t bytes, uint32_t stream) {
 }
 
 // Best fit: the least block of the stream that is large enough, unless the
-// settings refuse it; then none is taken.
-BlockId CachingAllocator::TakeFree(HeapId heap, int64_t size) {
+// settings refuse it; then there is none.
+BlockId CachingAllocator::FindFree(HeapId heap, int64_t size) {
   if (collect_above_ >= 0) ++searches_[IsSmallHeap(heap)];
-  FreeBlocks& free = heaps_[heap].free;
-  BlockId id = free.FirstAtLeast(blocks_, size);
+  BlockId id = heaps_[heap].free.FirstAtLeast(blocks_, size);
   if (id == kNoBlock) return kNoBlock;
   if (expandable_) id = PreferEnclosed(heap, id);
   const int64_t found = blocks_[id].size;
-  if (size < max_split_ ? found >= max_split_
-                        : found >= size + max_non_split_rounding_) {
-    return kNoBlock;
-  }
-  free.Remove(blocks_, id);
-  return id;
+  const bool is_refused = size < max_split_
+                              ? found >= max_split_
+                              : found >= size + max_non_split_rounding_;
+  return is_refused ? kNoBlock : id;
 }
 
 // What happens, in this order, when no free block serves.
@@ -177,11 +172,39 @@ bool CachingAllocator::IsWorthSplitting(HeapId heap, int64_t size,
   return size < max_split_ && remaining > kMaxLargeWaste;
 }
 
-// The front keeps the id; the rest becomes a free block.
-void CachingAllocator::SplitOff(BlockId id, int64_t size) {
-  const int64_t remaining = blocks_[id].size - size;
-  blocks_[id].size = size;
-  InsertFree(AddAfter(id, remaining, BlockState::kFree));
+// Takes `size` bytes off the front of a free block, or all of it if the rest is
+// not worth a block; returns what is taken. A new block is not in the set yet.
+BlockId CachingAllocator::CutFront(BlockId id, int64_t size, bool is_new) {
+  Block& block = blocks_[id];
+  const HeapId heap = block.heap;
+  FreeBlocks& free = heaps_[heap].free;
+  const int64_t rest = block.size - size;
+  if (rest == 0 || !IsWorthSplitting(heap, size, rest)) {
+    if (!is_new) free.Remove(blocks_, id);
+    return id;
+  }
+  const uint64_t address = block.address;
+  if (!is_new &&
+      free.Resize(blocks_, id, address + static_cast<uint64_t>(size), rest)) {
+    block.free_since = searches_[IsSmallHeap(heap)];
+    return AddBefore(id, address, size);
+  }
+  if (!is_new) free.Remove(blocks_, id);
+  block.size = size;
+  InsertFree(AddAfter(id, rest, BlockState::kFree));
+  return id;
+}
+
+BlockId CachingAllocator::AddBefore(BlockId id, uint64_t address,
+                                    int64_t size) {
+  const BlockId added =
+      blocks_.Add(address, size, blocks_[id].heap, BlockState::kAllocated);
+  const BlockId previous = blocks_[id].previous;
+  blocks_[added].previous = previous;
+  blocks_[added].next = id;
+  if (previous != kNoBlock) blocks_[previous].next = added;
+  blocks_[id].previous = added;
+  return added;
 }
 
 BlockId CachingAllocator::AddAfter(BlockId id, int64_t size, BlockState state) {
@@ -226,8 +249,30 @@ void CachingAllocator::Free(BlockId id) {
     CountFreeRequested(block);
   }
   if (counters_ != nullptr) CountFreed(block);
+  if (GrowNeighbour(id)) return;
   MergeNeighbours(id);
   InsertFree(id);
+}
+
+// The short way for a block with one free neighbour: that one grows where it is
+// in the set. False if it cannot.
+bool CachingAllocator::GrowNeighbour(BlockId id) {
+  const Block& block = blocks_[id];
+  const bool after_free = block.previous != kNoBlock &&
+                          blocks_[block.previous].state == BlockState::kFree;
+  const bool before_free =
+      block.next != kNoBlock && blocks_[block.next].state == BlockState::kFree;
+  if (after_free == before_free) return false;
+  const BlockId keeper = after_free ? block.previous : block.next;
+  Block& kept = blocks_[keeper];
+  if (!heaps_[kept.heap].free.Resize(blocks_, keeper,
+                                     after_free ? kept.address : block.address,
+                                     kept.size + block.size)) {
+    return false;
+  }
+  kept.free_since = searches_[IsSmallHeap(kept.heap)];
+  Unlink(id);
+  return true;
 }
 
 // Two free neighbours never stay apart.
@@ -248,17 +293,16 @@ void CachingAllocator::MergeNeighbours(BlockId id) {
 // The neighbour's memory becomes part of `id`; its address is left to the
 // caller.
 void CachingAllocator::Absorb(BlockId id, BlockId neighbour) {
-  Block& block = blocks_[id];
-  const Block& gone = blocks_[neighbour];
-  block.size += gone.size;
-  if (block.previous == neighbour) {
-    block.previous = gone.previous;
-    if (gone.previous != kNoBlock) blocks_[gone.previous].next = id;
-  } else {
-    block.next = gone.next;
-    if (gone.next != kNoBlock) blocks_[gone.next].previous = id;
-  }
-  blocks_.Remove(neighbour);
+  blocks_[id].size += blocks_[neighbour].size;
+  Unlink(neighbour);
+}
+
+// Its neighbours become each other's, and its id is given up.
+void CachingAllocator::Unlink(BlockId id) {
+  const Block& gone = blocks_[id];
+  if (gone.previous != kNoBlock) blocks_[gone.previous].next = gone.next;
+  if (gone.next != kNoBlock) blocks_[gone.next].previous = gone.previous;
+  blocks_.Remove(id);
 }
 
 void CachingAllocator::NotePeaks() {

@@ -138,13 +138,16 @@ class CachingAllocator {
   }
 
   // caching_allocator.cc
-  BlockId TakeFree(HeapId heap, int64_t size);
+  BlockId FindFree(HeapId heap, int64_t size);
   BlockId TakeNew(HeapId heap, int64_t size);
   BlockId AskDriver(HeapId heap, int64_t size);
   bool IsWorthSplitting(HeapId heap, int64_t size, int64_t remaining) const;
-  void SplitOff(BlockId id, int64_t size);
+  BlockId CutFront(BlockId id, int64_t size, bool is_new);
+  bool GrowNeighbour(BlockId id);
   void MergeNeighbours(BlockId id);
   void Absorb(BlockId id, BlockId neighbour);
+  void Unlink(BlockId id);
+  BlockId AddBefore(BlockId id, uint64_t address, int64_t size);
   BlockId AddAfter(BlockId id, int64_t size, BlockState state);
   void InsertFree(BlockId id);
   void RemoveFree(BlockId id) {

@@ -65,6 +65,18 @@ void FreeBlocks::Remove(BlockTable& blocks, BlockId id) {
   }
 }
 
+bool FreeBlocks::Resize(BlockTable& blocks, BlockId id, uint64_t address,
+                        int64_t size) {
+  Block& block = blocks[id];
+  if (roots_[BucketOf(size)] != id || block.left != kNoBlock ||
+      block.right != kNoBlock) {
+    return false;
+  }
+  block.address = address;
+  block.size = size;
+  return true;
+}
+
 BlockId FreeBlocks::FirstNotBefore(const BlockTable& blocks,
                                    Place place) const {
   const size_t bucket = BucketOf(place.size);

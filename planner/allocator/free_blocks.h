@@ -29,6 +29,9 @@ class FreeBlocks {
   void Insert(BlockTable& blocks, BlockId id);
   // `id` must be in here.
   void Remove(BlockTable& blocks, BlockId id);
+  // Gives one that is in here another place and size, if its bucket holds only
+  // it and remains the right one. False if not; nothing is changed then.
+  bool Resize(BlockTable& blocks, BlockId id, uint64_t address, int64_t size);
 
   // The first whose size and address are not less than these; kNoBlock if there
   // is none.

@@ -9,7 +9,7 @@ namespace memplan {
 
 int64_t Rounding::Divided(int64_t requested) const {
   const auto size = static_cast<uint64_t>(requested);
-  const int power = std::bit_width(size) - 1;
+  const int power = static_cast<int>(std::bit_width(size)) - 1;
   const auto entry = static_cast<size_t>(std::clamp(power - 20, 0, 15));
   const uint64_t divisions = divisions_[entry];
   // `divisions` is a power of two, so that a size above 512 divisions has steps
@@ -19,8 +19,8 @@ int64_t Rounding::Divided(int64_t requested) const {
     return RoundUp(requested, kMinBlock);
   }
   if (std::has_single_bit(size)) return requested;
-  const auto step = static_cast<int64_t>((uint64_t{1} << power) / divisions);
-  return RoundUp(requested, step);
+  const uint64_t step = (uint64_t{1} << power) / divisions;  // a power of two
+  return static_cast<int64_t>((size + step - 1) & ~(step - 1));
 }
 
 }  // namespace memplan

@@ -20,9 +20,9 @@ namespace memplan {
 namespace {
 
 bool ReadInteger(std::string_view text, int64_t& value) {
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && rest == end;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
 }
 
 // One call reads one signature's arguments into the tables.
@@ -140,9 +140,9 @@ class ArgumentReader {
   // As its bits: exact, NaN and the infinities too.
   bool AddReal(std::string_view text) {
     uint64_t bits = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, bits, 16);
-    if (error != std::errc() || rest != end) return false;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), bits, 16);
+    if (error != std::errc() || end != text.data() + text.size()) return false;
     table_.numbers.push_back(std::bit_cast<int64_t>(bits));
     return true;
   }

@@ -91,9 +91,11 @@ absl::Status Wrong(std::string_view what, std::string_view text) {
 template <typename Number>
 absl::Status ReadNumber(std::string_view text, int base, std::string_view what,
                         Number& value) {
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value, base);
-  if (error == std::errc() && rest == end) return absl::OkStatus();
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error == std::errc() && end == text.data() + text.size()) {
+    return absl::OkStatus();
+  }
   return Wrong(absl::StrCat("expected ", std::string(what), ", found"), text);
 }
 

@@ -76,7 +76,7 @@ RULES = (
     Rule("tests/server", ("server", "planner", "cuda/nvml", "cuda/worker/messages", "proto",
                           "tests/server", "tests/support"), NO_TORCH),
     Rule("tests/client", ("client", "planner/base", "proto", "tests/client", "tests/support"),
-         NO_TORCH),
+         NO_TORCH + ("lzma",)),
     Rule("tests/support", ("planner", "cuda/nvml", "cuda/worker/messages", "server", "client",
                            "proto", "tests/support"), NO_TORCH),
     Rule("tests/integration", ("planner", "cuda/nvml", "cuda/worker/messages", "server", "client",

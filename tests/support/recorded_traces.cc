@@ -22,8 +22,8 @@ namespace {
 template <typename Value>
 Value OrDie(absl::StatusOr<Value> value, const std::string& what) {
   if (!value.ok()) {
-    std::fprintf(stderr, "%s: %s\n", what.c_str(),
-                 value.status().ToString().c_str());
+    (void)std::fprintf(stderr, "%s: %s\n", what.c_str(),
+                       value.status().ToString().c_str());
     std::abort();
   }
   return *std::move(value);

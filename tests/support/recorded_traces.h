@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,11 @@ struct RecordedTrace {
   int64_t peak_allocated_bytes = 0;
   int64_t peak_reserved_bytes = 0;
 };
+
+// Its file, for test output.
+inline std::ostream& operator<<(std::ostream& out, const RecordedTrace& trace) {
+  return out << trace.file;
+}
 
 // Every trace of a folder ("", "settings" or "caps"), in its index's order. Ends
 // the program, with the reason, if the index cannot be read.

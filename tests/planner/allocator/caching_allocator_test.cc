@@ -313,7 +313,7 @@ TEST_F(CachingAllocatorTest, RunsAgainAlikeAfterReset) {
     allocator.Reset();
     std::vector<uint64_t> given;
     std::vector<BlockId> live;
-    for (int i = 0; i < 500; ++i) {
+    for (int64_t i = 0; i < 500; ++i) {
       live.push_back(allocator.Malloc((i * 7919) % (3 * kMiB) + 1));
       given.push_back(AddressOf(live.back()));
       if (i % 3 == 0) {

@@ -239,9 +239,9 @@ Program ReadProgram(std::span<const uint8_t> bytes) {
   Program program;
   program.conditions.settings = ReadSettings(header[0], header[1]);
   if (header[2] != 0) {
-    program.conditions.cap = MiB(2 * header[2]) + Bytes(header[3] % 3 - 1);
+    program.conditions.cap = MiB(header[2]) * 2 + Bytes(header[3] % 3 - 1);
   }
-  if (header[4] >= 192) program.conditions.device_free = MiB(2 * header[3]);
+  if (header[4] >= 192) program.conditions.device_free = MiB(header[3]) * 2;
   program.conditions.device_total =
       Mebibytes<4>({131072, 64, 200, 1000}, header[4] & 3);
   constexpr std::array<const char*, 4> kOrders = {"descending", "ascending",

@@ -56,8 +56,8 @@ TEST(SignatureTextTest, ReadsEachKindOfArgument) {
 TEST(SignatureTextTest, WritesWhatItReads) {
   for (const std::string text :
        {"", "out", "\t-\t?", "self\tbfloat16[8,3]{3,1}@cpu\tint64[]{}",
-        "\t*2\tbool[1]{1}\tbool[2]{1}\t-7\t[1,2]\t[]\ttrue\t#"
-        "7ff8000000000000"}) {
+        "\t*2\tbool[1]{1}\tbool[2]{1}\t-7\t[1,2]\t[]\ttrue",
+        "\t#7ff8000000000000"}) {
     SignatureTable table;
     NameTable names;
     const auto signature = ReadSignature(text, table, names);
