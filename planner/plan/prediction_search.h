@@ -70,7 +70,8 @@ class PredictionSearch {
         allocator_(conditions, addresses_),
         replay_(allocator_) {}
 
-  // kInvalidArgument as of Instantiator::Run, and if there is no candidate.
+  // kInvalidArgument as of Instantiator::Run, and if there is no candidate;
+  // kResourceExhausted if holes have no end (FindSafe).
   absl::StatusOr<PredictedBatches> Find(const PredictionOptions& options);
 
   // One batch replayed.

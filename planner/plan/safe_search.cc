@@ -41,6 +41,11 @@ class SafeSearch {
     if (const auto known = answers_.find(candidate); known != answers_.end()) {
       return known->second;
     }
+    if (static_cast<int64_t>(answers_.size()) >= options_.max_asked) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "no end of holes was found after asking for ", options_.max_asked,
+          " candidates, down to ", candidate, "; search with real runs"));
+    }
     MEMPLAN_ASSIGN_OR_RETURN(const bool runs, runs_(candidate));
     answers_[candidate] = runs;
     return runs;

@@ -24,6 +24,8 @@ struct SafeSearchOptions {
   int64_t last = 1;
   int64_t start = 1;  // asked first; clamped
   int64_t reach = 64;
+  // More than it takes unless holes lie within reach of each other for ever.
+  int64_t max_asked = 4096;
 };
 
 struct SafeCandidates {
@@ -37,7 +39,7 @@ struct SafeCandidates {
 };
 
 // `runs` is asked once at most for each candidate; its error ends the search.
-// kInvalidArgument if there is no candidate.
+// kInvalidArgument if there is no candidate; kResourceExhausted after `max_asked`.
 absl::StatusOr<SafeCandidates> FindSafe(
     const SafeSearchOptions& options,
     absl::FunctionRef<absl::StatusOr<bool>(int64_t)> runs);

@@ -119,7 +119,7 @@ void ShapeEstimator::Begin(const StreamOutcome& outcome,
   estimate.allocated = exactly(outcome.peaks.allocated);
   estimate.reserved = exactly(outcome.peaks.reserved);
   estimate.requested_by_origin = LiveAt(stream_, outcome.peaks.requested.event);
-  if (outcome.Runs()) return;
+  if (!outcome.failed_request.has_value()) return;
   const uint32_t event = stream_.events[*outcome.failed_request];
   if (event != kNoId) estimate.failed_event = event;
 }

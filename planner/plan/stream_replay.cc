@@ -99,11 +99,11 @@ bool StreamReplay::RunCall(const StreamCall& call) {
     const std::span<const Request> next = PlanOf(call, ++plan);
     plans_in_use_[call.plans] = plan;
     ++outcome_.caught_failures;
-    const size_t common = std::mismatch(requests.begin(), requests.begin() + i,
-                                        next.begin(), next.end())
-                              .first -
-                          requests.begin();
-    GiveBack(requests.subspan(common, i - common));
+    const std::span<const Request> tried = requests.first(i);
+    const auto differing =
+        std::mismatch(tried.begin(), tried.end(), next.begin(), next.end());
+    const auto common = static_cast<size_t>(differing.first - tried.begin());
+    GiveBack(tried.subspan(common));
     requests = next;
     i = common;
   }

@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<int64_t>> ValuesAt(const SymbolicTrace& symbolic,
     const size_t d = values.size();
     if (d >= symbolic.dimensions.size() ||
         dimension.name != symbolic.dimensions[d] || dimension.value < 1 ||
-        dimension.value > kMaxShapeDimension) {
+        dimension.value > kMaxShapeValue) {
       break;
     }
     values.push_back(dimension.value);
@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<int64_t>> ValuesAt(const SymbolicTrace& symbolic,
         absl::StrCat("the shape ", ShapeText(shape),
                      " does not give each of the recorded dimensions (",
                      absl::StrJoin(symbolic.dimensions, ", "),
-                     ") a value from 1 to ", kMaxShapeDimension));
+                     ") a value from 1 to ", kMaxShapeValue));
   }
   for (size_t d = 0; d < values.size(); ++d) {
     const auto is_same = [&](const std::vector<int64_t>& recorded) {
@@ -163,28 +163,33 @@ void Instantiator::AddAssumed(uint32_t index, ScratchScenario scenario,
   const auto begin = static_cast<uint32_t>(stream.requests.size());
   AddRecorded(call.requests, stream);
   if (call.is_convolution && scenario == ScratchScenario::kAppears) {
-    int64_t largest = 0;
-    for (uint32_t i = begin; i < stream.requests.size(); ++i) {
-      const Request& request = stream.requests[i];
-      if (request.kind == RequestKind::kAlloc &&
-          std::binary_search(call.outputs.begin(), call.outputs.end(),
-                             request.block)) {
-        largest = std::max(largest, request.bytes);
-      }
-    }
-    const int64_t bytes =
-        std::min(largest, kMaxEventBytes / kAppearingOutputs) *
-        kAppearingOutputs;
-    const uint32_t block = stream.block_count++;
-    stream.requests.push_back(
-        {.bytes = bytes, .block = block, .origin = SizeOrigin::kHeld});
-    stream.requests.push_back({.block = block, .kind = RequestKind::kFree});
-    stream.events.insert(stream.events.end(), 2, kNoId);
+    AddAppearing(call, begin, stream);
   }
   stream.calls.push_back(
       {.requests = {begin, static_cast<uint32_t>(stream.requests.size())},
        .call = index,
        .is_convolution = call.is_convolution});
+}
+
+void Instantiator::AddAppearing(const SymbolicCall& call, uint32_t begin,
+                                RequestStream& stream) const {
+  Request scratch{.block = stream.block_count++, .origin = SizeOrigin::kHeld};
+  for (uint32_t i = begin; i < stream.requests.size(); ++i) {
+    const Request& request = stream.requests[i];
+    if (request.kind == RequestKind::kAlloc &&
+        std::binary_search(call.outputs.begin(), call.outputs.end(),
+                           request.block)) {
+      scratch.bytes = std::max(scratch.bytes, request.bytes);
+      scratch.stream = request.stream;
+    }
+  }
+  scratch.bytes = std::min(scratch.bytes, kMaxEventBytes / kAppearingOutputs) *
+                  kAppearingOutputs;
+  stream.requests.push_back(scratch);
+  stream.requests.push_back({.block = scratch.block,
+                             .stream = scratch.stream,
+                             .kind = RequestKind::kFree});
+  stream.events.insert(stream.events.end(), 2, kNoId);
 }
 
 absl::Status Instantiator::AddPlanned(uint32_t index, const CallPlans& plans,
@@ -242,11 +247,15 @@ absl::Status Instantiator::AddPlan(uint32_t index, const CallPlan& plan,
       [](const SymbolicRequest& r) { return r.kind == RequestKind::kAlloc; });
   const auto split =
       static_cast<uint32_t>(first_own - symbolic_.requests.begin());
+  const uint16_t stream = split < call.requests.end
+                              ? symbolic_.requests[split].stream
+                              : uint16_t{0};
   AddFreesOfOthers({call.requests.begin, split}, own, requests);
   for (const CallStep& step : plan) {
     requests.push_back(
         {.bytes = step.bytes,
          .block = call_blocks_[step.request],
+         .stream = stream,
          .kind = step.bytes > 0 ? RequestKind::kAlloc : RequestKind::kFree,
          .origin = step.bytes > 0 ? SizeOrigin::kSubstituted
                                   : SizeOrigin::kRecorded});

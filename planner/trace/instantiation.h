@@ -49,6 +49,9 @@ class Instantiator {
   void AddRecorded(RequestRange range, RequestStream& stream) const;
   void AddAssumed(uint32_t index, ScratchScenario scenario,
                   RequestStream& stream) const;
+  // After the call's own requests, which begin at `begin`.
+  void AddAppearing(const SymbolicCall& call, uint32_t begin,
+                    RequestStream& stream) const;
   absl::Status AddPlanned(uint32_t index, const CallPlans& plans,
                           RequestStream& stream);
   absl::Status AddPlan(uint32_t index, const CallPlan& plan,

@@ -85,8 +85,9 @@ bool Clear(Rows& rows, size_t pivot, size_t column) {
 // more than one, or a number grows too large.
 std::optional<std::vector<int64_t>> Solve(Rows rows, size_t unknowns) {
   for (size_t column = 0; column < unknowns; ++column) {
+    if (column >= rows.size()) return std::nullopt;
     const auto pivot =
-        std::find_if(rows.begin() + std::min(column, rows.size()), rows.end(),
+        std::find_if(rows.begin() + static_cast<ptrdiff_t>(column), rows.end(),
                      [&](const auto& row) { return row[column].above != 0; });
     if (pivot == rows.end()) return std::nullopt;
     std::swap(rows[column], *pivot);
@@ -157,9 +158,9 @@ absl::Status CheckPoints(const std::vector<std::vector<int64_t>>& points) {
           "all points of a law need a value of each dimension");
     }
     for (int64_t value : point) {
-      if (value < 1 || value > kMaxShapeDimension) {
+      if (value < 1 || value > kMaxShapeValue) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "a dimension is 1 to ", kMaxShapeDimension, ", not ", value));
+            "a dimension is 1 to ", kMaxShapeValue, ", not ", value));
       }
     }
   }

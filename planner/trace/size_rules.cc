@@ -112,7 +112,8 @@ SizedRequest SizeRules::Follow(const Rule& rule,
     return {bytes.has_value() ? Clamped(*bytes) : kTooLarge,
             OriginOf(rule.law->kind())};
   }
-  if (rule.seen.empty()) return {rule.recorded_bytes, SizeOrigin::kHeld};
+  if (rule.seen.empty() || !only_varying_.has_value())
+    return {rule.recorded_bytes, SizeOrigin::kHeld};
   // The two neighbours, or the two nearest on one side.
   const int64_t value = values[*only_varying_];
   auto above = std::find_if(rule.seen.begin() + 1, rule.seen.end() - 1,

@@ -53,9 +53,12 @@ Deviation Compare(const PeakEstimate& estimate, int64_t truth_bytes) {
                          Bytes(truth_bytes) <= estimate.upper};
 }
 
-void Predict(const RecordedProgram& program, int64_t small, int64_t large,
+// From the recordings at `recorded`, in rising order, at 3 × the last and more.
+void Predict(const RecordedProgram& program,
+             const std::vector<int64_t>& recorded,
              std::vector<Prediction>& predictions) {
-  const SymbolicTrace symbolic = SymbolicTraceOf(program, {small, large});
+  const int64_t large = recorded.back();
+  const SymbolicTrace symbolic = SymbolicTraceOf(program, recorded);
   ShapeEstimator estimator(symbolic, {});
   for (const auto& [batch, run] : program.runs) {
     if (batch < 3 * large) continue;
@@ -83,8 +86,8 @@ const std::vector<Prediction>& AllPredictions() {
   static const auto& predictions = *[] {
     auto* made = new std::vector<Prediction>();
     for (const RecordedProgram& program : RecordedPrograms()) {
-      Predict(program, 8, 16, *made);
-      Predict(program, 16, 32, *made);
+      Predict(program, {8, 16}, *made);
+      Predict(program, {16, 32}, *made);
     }
     return made;
   }();
@@ -187,6 +190,22 @@ TEST(PredictionAccuracyTest, HoldsTheTruthInEveryInterval) {
                 prediction.reserved.holds_truth)
         << prediction.program << " at " << prediction.batch << " from "
         << prediction.largest_recorded;
+  }
+}
+
+TEST(PredictionAccuracyTest, IsAsGoodFromThreeRecordings) {
+  std::vector<Prediction> predictions;
+  for (const RecordedProgram& program : RecordedPrograms()) {
+    Predict(program, {8, 16, 32}, predictions);
+  }
+  ASSERT_FALSE(predictions.empty());
+  for (const Prediction& prediction : predictions) {
+    EXPECT_TRUE(prediction.allocated.holds_truth &&
+                prediction.reserved.holds_truth)
+        << prediction.program << " at " << prediction.batch;
+    if (!prediction.is_scratch_known) continue;
+    EXPECT_LE(std::abs(prediction.allocated.error), 0.05);
+    EXPECT_LE(std::abs(prediction.reserved.error), 1);
   }
 }
 

@@ -16,7 +16,6 @@ namespace {
 using ::memplan::testing::IsOk;
 using ::memplan::testing::SmallTrace;
 using ::memplan::testing::StatusIs;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 

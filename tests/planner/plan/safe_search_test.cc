@@ -80,8 +80,8 @@ TEST(FindSafeTest, TakesWhatLiesBeyondItsReachOnTrust) {
 }
 
 TEST(FindSafeTest, IsExactWhereItsReachCoversAll) {
-  std::mt19937 random(5);
-  for (int round = 0; round < 500; ++round) {
+  for (uint32_t round = 0; round < 500; ++round) {
+    std::mt19937 random(round);
     std::set<int64_t> failing;
     for (int i = 0; i < 3; ++i)
       failing.insert(static_cast<int64_t>(1 + random() % 40));
@@ -107,6 +107,16 @@ TEST(FindSafeTest, PassesErrorsOn) {
       FindSafe({.first = 5, .last = 4},
                [](int64_t) { return absl::StatusOr<bool>(true); }),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("from 5 to 4")));
+}
+
+TEST(FindSafeTest, GivesUpWhereHolesHaveNoEnd) {
+  // Every second candidate fails.
+  EXPECT_THAT(FindSafe({.last = 1 << 20, .start = 1 << 19, .max_asked = 500},
+                       [](int64_t candidate) {
+                         return absl::StatusOr<bool>(candidate % 2 == 0);
+                       }),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("after asking for 500 candidates")));
 }
 
 }  // namespace

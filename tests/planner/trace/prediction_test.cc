@@ -58,7 +58,8 @@ class PredictionTest : public ::testing::TestWithParam<ModelAndMode> {};
 
 TEST_P(PredictionTest, GivesRecordingsBackAndPredictsRequestsWithKnownScratch) {
   const std::map<int64_t, Trace> traces = TracesOf(GetParam());
-  for (const auto& [small, large] : {std::pair(8, 16), {16, 32}}) {
+  for (const auto& [small, large] :
+       {std::pair<int64_t, int64_t>(8, 16), {16, 32}}) {
     const std::vector<Recording> recordings = {
         {Batch(small), &traces.at(small)}, {Batch(large), &traces.at(large)}};
     const auto symbolic = MakeSymbolicTrace(recordings);

@@ -34,7 +34,7 @@ std::string RandomRun(uint32_t seed, uint32_t noise, int64_t batch) {
   int blocks = 0;
   for (int i = 0; i < 40; ++i) {
     const uint32_t choice = program() % 8;
-    const int64_t slope = program() % 1000;
+    const auto slope = static_cast<int64_t>(program() % 1000);
     const int depth = 1 + static_cast<int>(program() % 3);
     const char* name = kOperators[program() % 5];
     if (choice == 0) absl::StrAppend(&text, " | M step", i);
