@@ -20,7 +20,7 @@ enum class ReplayEnd {
 };
 
 // Reserved less allocated, at one moment.
-struct Fragmentation {
+struct FragmentationAtMoment {
   Bytes reserved;
   Bytes allocated;
 
@@ -73,10 +73,10 @@ struct ReplayReport {
   AllocatorCounters counters;  // if they were asked for
 
   // At the peak of allocated bytes, and at that of reserved ones.
-  Fragmentation at_peak_allocated() const {
+  FragmentationAtMoment at_peak_allocated() const {
     return {peaks.reserved_at_peak_allocated, peaks.allocated.bytes};
   }
-  Fragmentation at_peak_reserved() const {
+  FragmentationAtMoment at_peak_reserved() const {
     return {peaks.reserved.bytes, peaks.allocated_at_peak_reserved};
   }
 };

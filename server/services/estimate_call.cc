@@ -16,7 +16,7 @@
 namespace memplan {
 namespace {
 
-constexpr int64_t kMaxBatch = kMaxShapeDimension;
+constexpr int64_t kMaxBatch = kMaxShapeValue;
 
 absl::Status CheckBatch(int64_t batch, const std::string& field) {
   if (batch >= 1 && batch <= kMaxBatch) return absl::OkStatus();
