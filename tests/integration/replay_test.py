@@ -83,6 +83,30 @@ class ReplayTest(IntegrationTest):
         self.assertAlmostEqual(int(answer["peak_allocated_bytes"]) /
                                int(truth["peak_allocated_bytes"]), 1, delta=0.0005)
 
+    def test_replays_what_a_worker_recorded_on_the_gpu(self):
+        # TorchScript's peaks are those of the unsigned recordings; the others were
+        # reported by the trial.
+        truth = {row["file"].removesuffix(".tsv.xz"): row for row in index()}
+        for batch in (16, 32):
+            trace = self.folder / "trace"
+            packed = TRACES / "signed" / f"resnet50-adam-torchscript-{batch}.trace.xz"
+            trace.write_bytes(lzma.open(packed).read())
+            for form in (packed, trace):
+                answer = self.json_lines("replay", form)[0]
+                for peak in ("requested", "allocated", "reserved"):
+                    self.assertEqual(answer[f"peak_{peak}_bytes"],
+                                     truth[f"resnet50-adam-{batch}"][f"peak_{peak}_bytes"])
+        for batch, reserved in ((16, "6425673728"), (32, "11152654336")):
+            packed = TRACES / "signed" / f"gpt2-adam-eager-{batch}.trace.xz"
+            self.assertEqual(self.json_lines("replay", packed)[0]["peak_reserved_bytes"], reserved)
+
+    def test_estimates_from_what_a_worker_recorded_on_the_gpu(self):
+        # Batch 96 of gpt2 took 28,993,126,400 bytes when the same run tried it.
+        files = (f"{batch}={TRACES}/signed/gpt2-adam-eager-{batch}.trace.xz" for batch in (16, 32))
+        answer = self.json_lines("estimate", *(word for file in files for word in ("--trace", file)),
+                                 "--batch", "96")[0]
+        self.assertEqual(answer["peak_reserved_bytes"], "28993126400")
+
     def test_says_what_is_wrong_with_the_request(self):
         trace = TRACES / "gpt2-adam-16.tsv.xz"
         broken = self.folder / "broken.tsv"
