@@ -40,7 +40,7 @@ class Candidates {
 
   int64_t last() const {
     return options_.candidates.empty()
-               ? std::min(options_.max_batch, kMaxShapeValue)
+               ? std::min(options_.max_batch, kMaxShapeDimension)
                : static_cast<int64_t>(options_.candidates.size());
   }
   // 0 for place 0.

@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<int64_t>> ValuesAt(const SymbolicTrace& symbolic,
     const size_t d = values.size();
     if (d >= symbolic.dimensions.size() ||
         dimension.name != symbolic.dimensions[d] || dimension.value < 1 ||
-        dimension.value > kMaxShapeValue) {
+        dimension.value > kMaxShapeDimension) {
       break;
     }
     values.push_back(dimension.value);
@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<int64_t>> ValuesAt(const SymbolicTrace& symbolic,
         absl::StrCat("the shape ", ShapeText(shape),
                      " does not give each of the recorded dimensions (",
                      absl::StrJoin(symbolic.dimensions, ", "),
-                     ") a value from 1 to ", kMaxShapeValue));
+                     ") a value from 1 to ", kMaxShapeDimension));
   }
   for (size_t d = 0; d < values.size(); ++d) {
     const auto is_same = [&](const std::vector<int64_t>& recorded) {

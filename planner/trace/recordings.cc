@@ -51,10 +51,10 @@ absl::Status CheckShape(const Recording& recording, const Recording& first) {
         " cannot be compared; give each the same dimensions in one order"));
   }
   for (const ShapeDimension& dimension : recording.shape) {
-    if (dimension.value < 1 || dimension.value > kMaxShapeValue) {
+    if (dimension.value < 1 || dimension.value > kMaxShapeDimension) {
       return absl::InvalidArgumentError(
-          absl::StrCat(dimension.name, " is 1 to ", kMaxShapeValue, ", not ",
-                       dimension.value));
+          absl::StrCat(dimension.name, " is 1 to ", kMaxShapeDimension,
+                       ", not ", dimension.value));
     }
   }
   return absl::OkStatus();

@@ -22,7 +22,7 @@ struct ShapeDimension {
 using Shape = std::vector<ShapeDimension>;
 
 // The largest value of a dimension: products of two stay far below 2^63.
-inline constexpr int64_t kMaxShapeValue = int64_t{1} << 30;
+inline constexpr int64_t kMaxShapeDimension = int64_t{1} << 30;
 
 // `batch 32`, `batch 8, length 256`.
 inline std::string ShapeText(const Shape& shape) {

@@ -158,9 +158,9 @@ absl::Status CheckPoints(const std::vector<std::vector<int64_t>>& points) {
           "all points of a law need a value of each dimension");
     }
     for (int64_t value : point) {
-      if (value < 1 || value > kMaxShapeValue) {
+      if (value < 1 || value > kMaxShapeDimension) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "a dimension is 1 to ", kMaxShapeValue, ", not ", value));
+            "a dimension is 1 to ", kMaxShapeDimension, ", not ", value));
       }
     }
   }

@@ -30,7 +30,7 @@ struct SizeLaw {
   std::vector<int64_t> quadratic = {};  // of i ≤ j, row by row; empty: affine
 
   LawKind kind() const;
-  // The size at `values`, one of each dimension, 1 to kMaxShapeValue; beyond the
+  // The size at `values`, one of each dimension, 1 to kMaxShapeDimension; beyond the
   // recorded shapes it may be negative. Nothing if it does not fit 64 bits.
   std::optional<int64_t> At(std::span<const int64_t> values) const;
 
@@ -41,7 +41,7 @@ struct SizeLaw {
 class SizeLawFitter {
  public:
   // `points` are at least two, different, each with the same number of values,
-  // all of them 1 to kMaxShapeValue. kInvalidArgument otherwise, and if the
+  // all of them 1 to kMaxShapeDimension. kInvalidArgument otherwise, and if the
   // points cannot tell the dimensions apart: two that vary only together.
   static absl::StatusOr<SizeLawFitter> Create(
       std::vector<std::vector<int64_t>> points);

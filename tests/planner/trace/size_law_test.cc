@@ -97,14 +97,14 @@ TEST(SizeLawTest, GivesSizesAtOtherPoints) {
 
 TEST(SizeLawTest, GivesNothingWhereABinaryWordOverflows) {
   const SizeLaw steep{0, {int64_t{1} << 60}};
-  EXPECT_EQ(steep.At(Values{kMaxShapeValue}), std::nullopt);
+  EXPECT_EQ(steep.At(Values{kMaxShapeDimension}), std::nullopt);
   const SizeLaw huge{0, {0}, {int64_t{1} << 62}};
-  EXPECT_EQ(huge.At(Values{kMaxShapeValue}), std::nullopt);
+  EXPECT_EQ(huge.At(Values{kMaxShapeDimension}), std::nullopt);
 }
 
 TEST(SizeLawTest, FitsTheLargestSizesWithoutOverflow) {
   constexpr int64_t kMost = int64_t{1} << 60;
-  EXPECT_THAT(Fit({{1}, {kMaxShapeValue}}, {kMost, kMost}),
+  EXPECT_THAT(Fit({{1}, {kMaxShapeDimension}}, {kMost, kMost}),
               Optional(SizeLaw{kMost}));
   EXPECT_THAT(Fit({{1}, {2}}, {0, kMost}), Optional(SizeLaw{-kMost, {kMost}}));
 }
