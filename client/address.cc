@@ -44,7 +44,7 @@ absl::StatusOr<DaemonAddress> ParseAddress(const std::string& text) {
   if (text.starts_with("unix:")) {
     return CheckedSocketAddress(text.substr(sizeof("unix:") - 1));
   }
-  if (text.starts_with("/")) return CheckedSocketAddress(text);
+  if (text.starts_with('/')) return CheckedSocketAddress(text);
   const size_t colon = text.rfind(':');
   int port = 0;
   if (colon == std::string::npos || colon == 0 ||

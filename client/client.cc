@@ -46,6 +46,7 @@ Client::Client(ClientOptions options) : options_(std::move(options)) {
   const std::shared_ptr<grpc::Channel> channel = MakeChannel(options_.address);
   models_ = v1::ModelService::NewStub(channel);
   devices_ = v1::DeviceService::NewStub(channel);
+  plans_ = v1::PlanService::NewStub(channel);
   probes_ = v1::ProbeService::NewStub(channel);
 }
 

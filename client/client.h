@@ -12,14 +12,17 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/address.h"
 #include "memplan/v1/device_service.grpc.pb.h"
 #include "memplan/v1/model_service.grpc.pb.h"
+#include "memplan/v1/plan_service.grpc.pb.h"
 #include "memplan/v1/probe_service.grpc.pb.h"
 
 namespace memplan {
@@ -32,6 +35,12 @@ struct ClientOptions {
   std::chrono::milliseconds timeout = std::chrono::seconds(15);
   // How long WatchProbe tries to reach a daemon that has gone away.
   std::chrono::milliseconds reconnect_patience = std::chrono::seconds(30);
+};
+
+// The text of a trace, recorded at this batch.
+struct BatchTrace {
+  int64_t batch = 0;
+  std::string text;
 };
 
 // Called with the bytes sent so far and the bytes of the whole file.
@@ -85,6 +94,12 @@ class Client {
                                        const WatchObserver& observer,
                                        const std::stop_token& stop);
 
+  // Replays the text of a trace.
+  absl::StatusOr<v1::ReplayResponse> Replay(const v1::ReplayHeader& header,
+                                            std::string_view trace);
+  absl::StatusOr<v1::EstimateResponse> Estimate(
+      const v1::EstimateHeader& header, std::span<const BatchTrace> traces);
+
  private:
   template <typename Stub, typename Request, typename Response>
   absl::StatusOr<Response> Call(
@@ -99,11 +114,14 @@ class Client {
   absl::Status WatchOnce(const std::string& id, const WatchObserver& observer,
                          const std::stop_token& stop,
                          std::optional<v1::Probe>& latest);
+  // Its deadline: the timeout, and a second more for each MiB.
+  void PrepareUpload(grpc::ClientContext& context, size_t bytes) const;
   absl::Status FromRpc(const grpc::Status& status) const;
 
   ClientOptions options_;
   std::unique_ptr<v1::ModelService::StubInterface> models_;
   std::unique_ptr<v1::DeviceService::StubInterface> devices_;
+  std::unique_ptr<v1::PlanService::StubInterface> plans_;
   std::unique_ptr<v1::ProbeService::StubInterface> probes_;
 };
 

@@ -15,7 +15,7 @@
 namespace memplan {
 
 // Bytes of an upload's piece; the daemon takes up to 1 MiB.
-inline constexpr size_t kUploadChunkBytes = 512 * 1024;
+inline constexpr size_t kUploadChunkBytes = size_t{512} * 1024;
 
 // Not thread-safe.
 class ModelFile {

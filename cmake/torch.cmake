@@ -2,12 +2,7 @@
 # libraries that the worker names. The wheel's own CMake package is not used: it
 # wants an installed CUDA compiler and links every CUDA library, and we compile
 # no CUDA code.
-if(DEFINED ENV{MEMPLAN_VENV})
-  set(venv $ENV{MEMPLAN_VENV})
-else()
-  set(venv ${PROJECT_SOURCE_DIR}/.venv)
-endif()
-file(GLOB default_torch LIST_DIRECTORIES true ${venv}/lib/python3*/site-packages/torch)
+file(GLOB default_torch LIST_DIRECTORIES true ${MEMPLAN_VENV}/lib/python3*/site-packages/torch)
 set(MEMPLAN_TORCH_DIR "${default_torch}" CACHE PATH
     "The torch package's folder, with include/ and lib/ in it")
 if(NOT EXISTS ${MEMPLAN_TORCH_DIR}/include/torch/script.h)
@@ -30,7 +25,6 @@ find_path(MEMPLAN_CUDA_CRT_INCLUDE crt/host_defines.h REQUIRED NO_DEFAULT_PATH
 find_library(MEMPLAN_CUDART NAMES libcudart.so.13 libcudart.so REQUIRED NO_DEFAULT_PATH
   PATHS ${site_packages}/nvidia/cu13/lib /usr/local/cuda/lib64)
 
-
 foreach(name c10 c10_cuda torch_cpu)
   add_library(memplan_lib_${name} SHARED IMPORTED)
   set_target_properties(memplan_lib_${name} PROPERTIES
@@ -43,6 +37,9 @@ target_include_directories(memplan_torch SYSTEM INTERFACE
   ${MEMPLAN_TORCH_DIR}/include
   ${MEMPLAN_TORCH_DIR}/include/torch/csrc/api/include
   ${MEMPLAN_CUDA_INCLUDE} ${MEMPLAN_CUDA_CRT_INCLUDE})
+# Some of torch's classes have one member more without NDEBUG, and the wheel was
+# built with it.
+target_compile_definitions(memplan_torch INTERFACE NDEBUG)
 # No symbol of torch_cuda is named, but its operators register when it loads.
 target_link_libraries(memplan_torch INTERFACE
   memplan_lib_torch_cpu

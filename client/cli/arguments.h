@@ -22,8 +22,11 @@ namespace memplan {
 struct DaemonOptions {
   std::string address;  // the flag; ConnectionRule in connection.h has the rest
   std::chrono::milliseconds timeout = std::chrono::seconds(15);
-  // For `probe` and `profile`, which may start a daemon of their own.
+  // For verbs that may start a daemon of their own.
   bool local = false;
+  // What that daemon stores is of no use later, so that commands which start one
+  // do not keep one another from a store.
+  bool keeps_nothing = false;
   std::string store;
   std::string worker;
   std::string worker_library_path;
@@ -64,7 +67,7 @@ using Words = std::vector<std::pair<std::string, Value>>;
 template <typename Value>
 CLI::Option* AddWordFlag(CLI::App& verb, const std::string& name,
                          const Words<Value>& words,
-                         std::function<void(Value)> store,
+                         const std::function<void(Value)>& store,
                          const std::string& help) {
   std::string choices;
   for (const auto& [word, value] : words) {

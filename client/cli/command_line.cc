@@ -47,6 +47,8 @@ int RunCommandLine(const std::vector<std::string>& arguments,
   AddWatchVerb(app, command);
   AddCancelVerb(app, command);
   AddListVerb(app, command);
+  AddReplayVerb(app, command);
+  AddEstimateVerb(app, command);
   AddModelsVerb(app, command);
   AddDevicesVerb(app, command);
   try {

@@ -51,7 +51,11 @@ absl::StatusOr<Connection> StartPrivateDaemon(const DaemonOptions& options) {
   PrivateDaemonOptions daemon_options;
   MEMPLAN_ASSIGN_OR_RETURN(daemon_options.program, FindServerProgram());
   std::vector<std::string>& arguments = daemon_options.arguments;
-  PassOn("--store", options.store, "MEMPLAN_STORE", arguments);
+  if (options.keeps_nothing && options.store.empty()) {
+    daemon_options.has_own_store = true;
+  } else {
+    PassOn("--store", options.store, "MEMPLAN_STORE", arguments);
+  }
   PassOn("--worker", options.worker, "MEMPLAN_WORKER", arguments);
   PassOn("--worker-library-path", options.worker_library_path,
          "MEMPLAN_WORKER_LIBRARY_PATH", arguments);

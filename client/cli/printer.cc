@@ -10,9 +10,10 @@
 
 namespace memplan {
 
-absl::StatusOr<std::string> JsonText(const google::protobuf::Message& message) {
+absl::StatusOr<std::string> JsonText(const google::protobuf::Message& message,
+                                     JsonLayout layout) {
   google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
+  options.add_whitespace = layout == JsonLayout::kIndented;
   options.always_print_primitive_fields = true;
   options.preserve_proto_field_names = true;
   std::string text;
@@ -23,6 +24,7 @@ absl::StatusOr<std::string> JsonText(const google::protobuf::Message& message) {
         "the answer cannot be written as JSON: ", status.ToString(),
         "; --output table can show it"));
   }
+  if (layout == JsonLayout::kOneLine) text += '\n';
   return text;
 }
 
@@ -33,10 +35,10 @@ absl::StatusOr<std::string> YamlText(const google::protobuf::Message& message) {
 
 absl::Status PrintAnswer(Console& console, OutputFormat format,
                          const google::protobuf::Message& message,
-                         const std::string& table) {
+                         const std::string& table, JsonLayout layout) {
   std::string text = table;
   if (format == OutputFormat::kJson) {
-    MEMPLAN_ASSIGN_OR_RETURN(text, JsonText(message));
+    MEMPLAN_ASSIGN_OR_RETURN(text, JsonText(message, layout));
   } else if (format == OutputFormat::kYaml) {
     MEMPLAN_ASSIGN_OR_RETURN(text, YamlText(message));
   }

@@ -15,15 +15,20 @@ namespace memplan {
 
 enum class OutputFormat { kTable, kJson, kYaml };
 
+// JSON on one line, or on many.
+enum class JsonLayout { kOneLine, kIndented };
+
 // Ends with a newline. kInternal if the message has a detail of a type this
 // program does not know.
-absl::StatusOr<std::string> JsonText(const google::protobuf::Message& message);
+absl::StatusOr<std::string> JsonText(const google::protobuf::Message& message,
+                                     JsonLayout layout = JsonLayout::kIndented);
 absl::StatusOr<std::string> YamlText(const google::protobuf::Message& message);
 
 // Writes `message`, or `table` in its stead, to the console's answer.
 absl::Status PrintAnswer(Console& console, OutputFormat format,
                          const google::protobuf::Message& message,
-                         const std::string& table);
+                         const std::string& table,
+                         JsonLayout layout = JsonLayout::kIndented);
 
 }  // namespace memplan
 

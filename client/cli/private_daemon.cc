@@ -157,6 +157,9 @@ absl::Status PrivateDaemon::Spawn() {
       "none",           "--metrics", "none",       "--exit-with-stdin"};
   arguments.insert(arguments.end(), options_.arguments.begin(),
                    options_.arguments.end());
+  if (options_.has_own_store) {
+    arguments.insert(arguments.end(), {"--store", folder_ + "/store"});
+  }
   const int error = SpawnWithStreams(arguments, in.reading, err.writing, &pid_);
   if (error == 0) return absl::OkStatus();
   pid_ = -1;

@@ -23,6 +23,8 @@ struct PrivateDaemonOptions {
   std::string program;  // the path of memplan-server
   // Besides what Start itself passes: socket, no network, exit with stdin.
   std::vector<std::string> arguments = {};
+  // Give it a store in its own folder, which ends with it.
+  bool has_own_store = false;
   std::chrono::milliseconds start_patience = std::chrono::seconds(20);
   std::chrono::milliseconds stop_patience = std::chrono::seconds(10);
 };

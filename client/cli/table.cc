@@ -22,6 +22,7 @@ std::string OneLine(const std::string& cell) {
 
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
   std::vector<std::string> head;
+  head.reserve(columns_.size());
   for (const Column& column : columns_) head.push_back(column.title);
   const bool has_titles =
       std::any_of(head.begin(), head.end(),

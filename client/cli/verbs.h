@@ -16,6 +16,8 @@ using Command = std::function<int(Console& console)>;
 void AddModelsVerb(CLI::App& app, Command& command);
 void AddDevicesVerb(CLI::App& app, Command& command);
 void AddProbeVerb(CLI::App& app, Command& command);
+void AddReplayVerb(CLI::App& app, Command& command);
+void AddEstimateVerb(CLI::App& app, Command& command);
 void AddProfileVerb(CLI::App& app, Command& command);
 void AddWatchVerb(CLI::App& app, Command& command);
 void AddCancelVerb(CLI::App& app, Command& command);

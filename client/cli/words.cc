@@ -1,5 +1,7 @@
 #include "client/cli/words.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
@@ -132,7 +134,7 @@ std::string DurationWords(const google::protobuf::Duration& duration) {
                          static_cast<double>(duration.nanos()) * 1e-9;
   if (seconds < 0.9995) return absl::StrFormat("%.0f ms", seconds * 1e3);
   if (seconds < 59.95) return absl::StrFormat("%.1f s", seconds);
-  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  const auto whole = static_cast<int64_t>(std::lround(seconds));
   return absl::StrFormat("%d min %d s", whole / 60, whole % 60);
 }
 

@@ -98,7 +98,7 @@ void Write(const Json& value, int indent, std::string& out);
 // What stands behind `key:` or `-`.
 void WriteMember(const Json& value, int indent, std::string& out) {
   if (IsBlock(value)) {
-    out += "\n";
+    out += '\n';
     Write(value, indent + kIndent, out);
   } else {
     out += " " + Scalar(value) + "\n";

@@ -62,7 +62,7 @@ void LeaveUnlessOk(const absl::Status& status) {
 }
 
 // All that is made here lives until the process ends.
-[[noreturn]] void Serve() {
+[[noreturn]] void Serve(Signatures signatures) {
   const auto writer = TraceWriter::Map(kTraceDescriptor);
   LeaveUnlessOk(writer.status());
   Recorder recorder(**writer);
@@ -79,7 +79,7 @@ void LeaveUnlessOk(const absl::Status& status) {
     LeaveUnlessOk(conversation.End(NoDevice(device.status())));
     Leave(0);
   }
-  ObserveOperators(recorder);
+  ObserveOperators(recorder, signatures);
   const auto execution = MakeTorchExecution(*request, **device, recorder);
   Report report =
       RunTrial(*request, **device, *execution, recorder, conversation);
@@ -94,13 +94,17 @@ int Main(int argc, char** argv) {
                 MEMPLAN_VERSION, TorchVersion().c_str(), kProtocolVersion);
     return 0;
   }
+  // To show that recording signatures changes nothing else.
+  if (argc == 2 && std::string_view(argv[1]) == "--no-signatures") {
+    Serve(Signatures::kNone);
+  }
   if (argc != 1) {
     std::fprintf(stderr,
                  "memplan-worker is started by memplan-server; on its own it "
                  "only has --version\n");
     return kExitUsage;
   }
-  Serve();
+  Serve(Signatures::kRecorded);
 }
 
 }  // namespace

@@ -54,7 +54,9 @@ class FreeBlocks {
   struct Place {
     int64_t size;
     uint64_t address;
-    friend auto operator<=>(const Place&, const Place&) = default;
+    friend bool operator<(const Place& a, const Place& b) {
+      return a.size != b.size ? a.size < b.size : a.address < b.address;
+    }
   };
 
   // Sizes below 16 units of 512 bytes have a bucket each; above, 8 share the way

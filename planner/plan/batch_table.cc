@@ -31,11 +31,21 @@ void Add(const Trial& trial, size_t index, BatchRecord& record) {
   }
 }
 
+// A calibrating trial runs under the whole budget, since the context is not yet
+// known: one that ran and then proved to be above the budget may still run under
+// the cap that it taught, and says nothing.
+bool SaysNothing(const Trial& trial) {
+  return trial.purpose == TrialPurpose::kCalibrate &&
+         trial.outcome == TrialOutcome::kOutOfMemory &&
+         FailedRequests(trial) == 0;
+}
+
 }  // namespace
 
 BatchTable::BatchTable(std::span<const Trial> trials, int64_t max_batch) {
   for (size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].batch < 1 || trials[i].batch > max_batch) continue;
+    if (SaysNothing(trials[i])) continue;
     Add(trials[i], i, records_[trials[i].batch]);
   }
 }

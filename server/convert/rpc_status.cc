@@ -18,8 +18,9 @@ struct RetryDelay {
   std::string_view reason;
   int64_t seconds;
 };
-constexpr std::array<RetryDelay, 5> kRetryDelays = {{
+constexpr std::array<RetryDelay, 6> kRetryDelays = {{
     {"DEVICES_NOT_READ", 1},
+    {"TOO_MANY_REPLAYS", 1},
     {"TOO_MANY_UPLOADS", 1},
     {"SERVER_BUSY", 1},
     {"QUEUE_FULL", 10},

@@ -263,19 +263,20 @@ absl::Status CheckAgainstDevices(const ProbeSpec& spec,
     return NoSuchDevice(spec.device_id, snapshot, "spec.device_id");
   }
   if (!device->total.has_value()) return absl::OkStatus();
-  const auto above = [device](const char* what, Bytes amount) {
+  const Bytes total = *device->total;
+  const auto above = [&](const char* what, Bytes amount) {
     return absl::InvalidArgumentError(
         absl::StrCat("a ", what, " of ", FormatBytes(amount), " is above the ",
-                     FormatBytes(*device->total), " that ", device->id,
+                     FormatBytes(total), " that ", device->id,
                      " has in all; choose a smaller ", what));
   };
-  if (spec.limit.cap > device->total) {
-    return WithReason(above("cap", *spec.limit.cap), "CAP_ABOVE_DEVICE",
-                      "spec.cap_bytes");
+  const auto& [cap, budget] = spec.limit;
+  if (cap.has_value() && *cap > total) {
+    return WithReason(above("cap", *cap), "CAP_ABOVE_DEVICE", "spec.cap_bytes");
   }
-  if (spec.limit.budget > device->total) {
-    return WithReason(above("budget", *spec.limit.budget),
-                      "BUDGET_ABOVE_DEVICE", "spec.budget_bytes");
+  if (budget.has_value() && *budget > total) {
+    return WithReason(above("budget", *budget), "BUDGET_ABOVE_DEVICE",
+                      "spec.budget_bytes");
   }
   return absl::OkStatus();
 }

@@ -76,11 +76,10 @@ void DeviceMonitor::State::ReadUntilStopped() {
     lock.lock();
     latest = snapshot;
     finished = number;
-    std::vector<Waiter> served = std::move(waiters);
-    waiters.clear();
+    const std::vector<Waiter> served = std::exchange(waiters, {});
     changed.notify_all();
     lock.unlock();
-    for (Waiter& waiter : served) waiter.done(snapshot);
+    for (const Waiter& waiter : served) waiter.done(snapshot);
     lock.lock();
     changed.wait_for(lock, interval,
                      [this] { return stopping || wanted > finished; });
@@ -106,11 +105,14 @@ void DeviceMonitor::State::EndWaitsUntilFirstReading() {
       changed.wait(lock);
       continue;
     }
-    const auto next = std::min_element(waiters.begin(), waiters.end(),
-                                       [](const Waiter& a, const Waiter& b) {
-                                         return a.deadline < b.deadline;
-                                       });
-    changed.wait_until(lock, next->deadline);
+    // A copy: others come and go while this waits.
+    const SteadyTime next =
+        std::min_element(waiters.begin(), waiters.end(),
+                         [](const Waiter& a, const Waiter& b) {
+                           return a.deadline < b.deadline;
+                         })
+            ->deadline;
+    changed.wait_until(lock, next);
     std::vector<Waiter> expired = TakeExpired(std::chrono::steady_clock::now());
     lock.unlock();
     for (Waiter& waiter : expired) {
@@ -137,12 +139,13 @@ void DeviceMonitor::Stop() {
   std::unique_lock lock(state_->mutex);
   if (std::exchange(state_->stopping, true)) return;
   state_->changed.notify_all();
-  std::vector<Waiter> left = std::move(state_->waiters);
-  state_->waiters.clear();
+  const std::vector<Waiter> left = std::exchange(state_->waiters, {});
+  lock.unlock();
+  for (const Waiter& waiter : left) waiter.done(Stopped());
+  lock.lock();
   const bool ended = state_->changed.wait_for(
       lock, kFarewell, [this] { return state_->reading_ended; });
   lock.unlock();
-  for (Waiter& waiter : left) waiter.done(Stopped());
   state_->waiting_thread.join();
   if (ended) {
     state_->reading_thread.join();
@@ -167,9 +170,14 @@ void DeviceMonitor::WhenRead(std::chrono::milliseconds patience,
           {.deadline = std::chrono::steady_clock::now() + patience,
            .done = std::move(done)});
       state_->changed.notify_all();
+      return;
     }
   }
-  if (latest != nullptr) done(std::move(latest));
+  if (latest != nullptr) {
+    done(std::move(latest));
+  } else {
+    done(Stopped());
+  }
 }
 
 absl::StatusOr<std::shared_ptr<const DeviceSnapshot>> DeviceMonitor::ReadNow(

@@ -58,6 +58,16 @@ ProbeEnding NoAnswer(const SearchAnswer& answer,
   }
 }
 
+// The batch that the task would run first, so that a model which refuses smaller
+// ones is not asked for them.
+int64_t CalibratingBatch(const ProbeSpec& spec) {
+  if (const auto* profile = std::get_if<ProfileTask>(&spec.task)) {
+    return profile->batches.front();
+  }
+  const auto& search = std::get<SearchOptions>(spec.task);
+  return std::min(search.first_batch, search.max_batch);
+}
+
 class Execution {
  public:
   Execution(const ProbeSpec& spec, const ExecutionTools& tools)
@@ -65,7 +75,8 @@ class Execution {
 
   ProbeEnding Run() {
     if (spec_.limit.budget && !on_cpu()) {
-      if (auto ending = RunTrial({1, TrialPurpose::kCalibrate})) return *ending;
+      const RunBatch run{CalibratingBatch(spec_), TrialPurpose::kCalibrate};
+      if (auto ending = RunTrial(run)) return *ending;
     }
     if (const auto* profile = std::get_if<ProfileTask>(&spec_.task)) {
       return RunProfile(*profile);

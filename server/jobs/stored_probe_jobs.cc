@@ -93,7 +93,8 @@ Probe StoredProbeJobs::TakenOver(Probe probe) {
   probe.version =
       std::max(probe.version + 1, static_cast<int64_t>(microseconds.count()));
   auto pin = models_.Pin(probe.spec.model_sha256);
-  if (pin.ok()) {
+  const bool pinned = pin.ok();
+  if (pinned) {
     const std::lock_guard lock(mutex_);
     pins_[probe.id] = *std::move(pin);
   } else {
@@ -101,7 +102,7 @@ Probe StoredProbeJobs::TakenOver(Probe probe) {
     probe.error = ToProbeError(pin.status());
     probe.end_time = now;
   }
-  if (was_running || !pin.ok()) {
+  if (was_running || !pinned) {
     // A store that cannot be written must not keep the daemon from starting.
     if (absl::Status status = store_.Save(probe); !status.ok()) {
       spdlog::error("probe {} is taken over, but not saved: {}", probe.id,

@@ -24,6 +24,9 @@ constexpr milliseconds kShutdownPatience = seconds(3);
 // At most eight uploads and a few short calls wait for the disk at a time.
 constexpr int kDiskThreads = 2;
 constexpr size_t kDiskQueue = 256;
+// Replays compute; one at a time leaves the other cores to calls and trials.
+constexpr int kReplayThreads = 1;
+constexpr size_t kReplayQueue = 16;
 
 // Reads what a worker that is about to start on `device_id` will hold outside
 // its allocator.
@@ -90,14 +93,16 @@ absl::Status Daemon::StartJobs() {
 
 absl::Status Daemon::StartServing() {
   disk_ = std::make_unique<WorkQueue>(kDiskThreads, kDiskQueue);
+  replays_ = std::make_unique<WorkQueue>(kReplayThreads, kReplayQueue);
   device_service_ = std::make_unique<DeviceService>(*devices_);
   model_service_ = std::make_unique<ModelService>(*models_, *disk_);
+  plan_service_ = std::make_unique<PlanService>(*replays_);
   probe_service_ = std::make_unique<ProbeService>(
       ProbeSupport{*jobs_, *runner_, *devices_, *disk_});
   MEMPLAN_ASSIGN_OR_RETURN(
       rpc_, RpcServer::Start(options_.socket, options_.listen,
                              {device_service_.get(), model_service_.get(),
-                              probe_service_.get()}));
+                              plan_service_.get(), probe_service_.get()}));
   serving_ = true;
   if (options_.metrics) {
     MEMPLAN_ASSIGN_OR_RETURN(
@@ -136,6 +141,7 @@ void Daemon::Stop() {
   if (jobs_ != nullptr) jobs_->Stop();
   if (rpc_ != nullptr) rpc_->Shutdown(kShutdownPatience);
   if (disk_ != nullptr) disk_->Stop();
+  if (replays_ != nullptr) replays_->Stop();
   metrics_page_ = nullptr;
   rpc_ = nullptr;
 }

@@ -20,6 +20,7 @@
 #include "server/program/rpc_server.h"
 #include "server/services/device_service.h"
 #include "server/services/model_service.h"
+#include "server/services/plan_service.h"
 #include "server/services/probe_service.h"
 #include "server/store/database.h"
 #include "server/store/model_store.h"
@@ -68,9 +69,11 @@ class Daemon {
   std::unique_ptr<DeviceMonitor> devices_;
   std::unique_ptr<ProcessTrialRunner> runner_;
   std::unique_ptr<WorkQueue> disk_;
+  std::unique_ptr<WorkQueue> replays_;
   std::unique_ptr<ProbeJobs> jobs_;
   std::unique_ptr<DeviceService> device_service_;
   std::unique_ptr<ModelService> model_service_;
+  std::unique_ptr<PlanService> plan_service_;
   std::unique_ptr<ProbeService> probe_service_;
   std::unique_ptr<RpcServer> rpc_;
   std::unique_ptr<HttpEndpoint> metrics_page_;

@@ -28,8 +28,8 @@ int Run(const std::vector<std::string>& arguments) {
   EndSignals signals;
   auto parsed = ParseOptions(arguments, ThisUser());
   if (const auto* end = std::get_if<EndAtOnce>(&parsed)) {
-    std::fputs(end->output.c_str(), stdout);
-    std::fputs(end->error.c_str(), stderr);
+    (void)std::fputs(end->output.c_str(), stdout);
+    (void)std::fputs(end->error.c_str(), stderr);
     return end->exit_code;
   }
   const auto& options = std::get<ServerOptions>(parsed);
@@ -37,10 +37,11 @@ int Run(const std::vector<std::string>& arguments) {
   auto daemon = Daemon::Start(options);
   if (!daemon.ok()) {
     const std::string words(daemon.status().message());
-    std::fprintf(stderr, "memplan-server: %s\n", words.c_str());
+    (void)std::fprintf(stderr, "memplan-server: %s\n", words.c_str());
     return 1;
   }
-  std::fprintf(stderr, "memplan-server: %s\n", (*daemon)->ReadyLine().c_str());
+  (void)std::fprintf(stderr, "memplan-server: %s\n",
+                     (*daemon)->ReadyLine().c_str());
   const std::string end = signals.Wait(options.exit_with_stdin);
   spdlog::info("ending, because of {}", end);
   (*daemon)->Stop();
@@ -54,7 +55,7 @@ int main(int argc, char** argv) {
   try {
     return memplan::Run(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "memplan-server: %s\n", error.what());
+    (void)std::fprintf(stderr, "memplan-server: %s\n", error.what());
     return 1;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "absl/strings/str_cat.h"
 #include "server/base/reason.h"
 
 namespace memplan {
@@ -20,6 +21,22 @@ absl::Status DiskBusy() {
           "more calls wait for the store's disk than the daemon takes at once; "
           "try again"),
       "SERVER_BUSY");
+}
+
+absl::Status ReplayQueueBusy() {
+  return WithReason(
+      absl::ResourceExhaustedError(
+          "more replays wait than the daemon takes at once; try again"),
+      "SERVER_BUSY");
+}
+
+absl::Status TooManyReplays(int most) {
+  return WithReason(
+      absl::ResourceExhaustedError(absl::StrCat(
+          most,
+          " replays and estimates are in progress, the most there may "
+          "be; try again when one has ended")),
+      "TOO_MANY_REPLAYS");
 }
 
 }  // namespace memplan

@@ -14,6 +14,12 @@ absl::Status NoSuchProbe(const std::string& id);
 // kResourceExhausted (SERVER_BUSY): the disk's queue took no more work.
 absl::Status DiskBusy();
 
+// kResourceExhausted (SERVER_BUSY): the queue of replays took no more work.
+absl::Status ReplayQueueBusy();
+
+// kResourceExhausted (TOO_MANY_REPLAYS): `most` calls are in progress.
+absl::Status TooManyReplays(int most);
+
 }  // namespace memplan
 
 #endif  // MEMPLAN_SERVER_SERVICES_REFUSALS_H_

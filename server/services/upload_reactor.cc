@@ -31,12 +31,11 @@ UploadReactor::UploadReactor(UploadSupport& support,
                    "TOO_MANY_UPLOADS"));
     return;
   }
-  StartRead(&request_);
+  ReadOn();
 }
 
-UploadReactor::~UploadReactor() { --support_.uploads; }
-
 void UploadReactor::OnReadDone(bool ok) {
+  baton_.Take();
   if (!support_.disk.Post([this, ok] { Step(ok); })) End(DiskBusy());
 }
 
@@ -46,8 +45,13 @@ void UploadReactor::Step(bool ok) {
   if (!taken.ok() || committed_) {
     End(taken);
   } else {
-    StartRead(&request_);
+    ReadOn();
   }
+}
+
+void UploadReactor::OnDone() {
+  baton_.Take();
+  delete this;
 }
 
 absl::Status UploadReactor::Take() {
@@ -108,8 +112,15 @@ absl::Status UploadReactor::Truncated() const {
       "UPLOAD_TRUNCATED");
 }
 
+void UploadReactor::ReadOn() {
+  baton_.Pass();
+  StartRead(&request_);
+}
+
 void UploadReactor::End(const absl::Status& status) {
   upload_ = nullptr;  // removes what was written of an upload that failed
+  --support_.uploads;
+  baton_.Pass();
   Finish(ToGrpcStatus(status));
 }
 

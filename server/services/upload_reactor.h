@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "memplan/v1/model_service.pb.h"
 #include "server/base/work_queue.h"
+#include "server/services/baton.h"
 #include "server/store/model_store.h"
 
 namespace memplan {
@@ -32,10 +33,9 @@ class UploadReactor final
   // Begins to read, or refuses with TOO_MANY_UPLOADS. `response` lives until the
   // call has ended.
   UploadReactor(UploadSupport& support, v1::UploadModelResponse* response);
-  ~UploadReactor() override;
 
   void OnReadDone(bool ok) override;
-  void OnDone() override { delete this; }
+  void OnDone() override;
 
  private:
   // On the queue, one at a time: takes what was read, then reads on or ends.
@@ -45,6 +45,8 @@ class UploadReactor final
   absl::Status TakeChunk(const v1::UploadChunk& chunk);
   absl::Status Commit();
   absl::Status Truncated() const;
+  void ReadOn();
+  // Gives its place to another upload, then ends the call.
   void End(const absl::Status& status);
 
   UploadSupport& support_;
@@ -53,6 +55,7 @@ class UploadReactor final
   std::unique_ptr<ModelUpload> upload_;  // set once the header has come
   int64_t received_bytes_ = 0;
   bool committed_ = false;
+  Baton baton_;  // for all above
 };
 
 }  // namespace memplan

@@ -44,6 +44,8 @@ void WatchReactor::OnCancel() {
 
 void WatchReactor::OnDone() {
   subscription_ = nullptr;  // waits for an OnChange that is running
+  // As the last to hold it, and after all that was done with it held.
+  { const std::lock_guard lock(mutex_); }
   delete this;
 }
 

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "planner/base/format.h"
 #include "planner/base/status_macros.h"
 #include "server/base/descriptor.h"
@@ -25,9 +26,9 @@
 namespace memplan {
 namespace {
 
-absl::Status Invalid(std::string message, std::string_view field) {
-  return WithReason(absl::InvalidArgumentError(std::move(message)),
-                    "INVALID_UPLOAD", field);
+absl::Status Invalid(absl::string_view message, std::string_view field) {
+  return WithReason(absl::InvalidArgumentError(message), "INVALID_UPLOAD",
+                    field);
 }
 
 // A new file in the store's `parts`, removed with this object.

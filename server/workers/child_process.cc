@@ -61,6 +61,7 @@ absl::StatusOr<std::vector<Descriptor>> CopiesAbove(
 
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (const std::string& text : texts) {
     pointers.push_back(const_cast<char*>(text.c_str()));
   }
@@ -168,17 +169,19 @@ std::optional<ChildEnd> ChildProcess::WaitUntil(
 }
 
 ChildEnd ChildProcess::Kill() {
-  if (end_) return *end_;
+  if (!end_) end_ = KillAndReap();
+  return *end_;
+}
+
+ChildEnd ChildProcess::KillAndReap() {
   (void)kill(-pid_, SIGKILL);
   (void)kill(pid_, SIGKILL);  // should it have left its group
-  if (!ended_.is_open()) {
-    end_ = Reap();
-  } else if (!WaitUntil(std::chrono::steady_clock::now() + kKillPatience)) {
-    spdlog::error("process {} was killed, but is still there after {} s", pid_,
-                  kKillPatience.count());
-    end_ = ChildEnd{true, SIGKILL};
-  }
-  return *end_;
+  if (!ended_.is_open()) return Reap();
+  const auto end = WaitUntil(std::chrono::steady_clock::now() + kKillPatience);
+  if (end) return *end;
+  spdlog::error("process {} was killed, but is still there after {} s", pid_,
+                kKillPatience.count());
+  return {true, SIGKILL};
 }
 
 // Takes note of its end, which has come. The group is killed while the child is

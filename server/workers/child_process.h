@@ -63,6 +63,7 @@ class ChildProcess {
 
  private:
   ChildProcess(pid_t pid, Descriptor ended);
+  ChildEnd KillAndReap();
   ChildEnd Reap();
 
   const pid_t pid_;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "planner/base/format.h"
 #include "planner/base/status_macros.h"
 #include "server/base/reason.h"
@@ -31,9 +32,8 @@ constexpr size_t kToldOutputBytes = 600;
 // A program that the loader cannot complete ends with this, as in a shell.
 constexpr int kExitNotLoaded = 127;
 
-absl::Status Unusable(std::string message) {
-  return WithReason(absl::FailedPreconditionError(std::move(message)),
-                    "WORKER_UNUSABLE");
+absl::Status Unusable(absl::string_view message) {
+  return WithReason(absl::FailedPreconditionError(message), "WORKER_UNUSABLE");
 }
 
 std::string SecondsText(Clock::duration duration) {
@@ -235,7 +235,8 @@ absl::StatusOr<TrialResult> StandardRunner::Reported(Worker& worker,
   const auto end = worker.process->WaitUntil(
       Clock::now() + options_.exit_timeout, cancel.descriptor());
   if (!end) worker.process->Kill();
-  if (cancel.cancelled()) {
+  // There is always a report here; the check is for the reader and the tools.
+  if (cancel.cancelled() || !talk.report) {
     Count(&WorkerCounts::cancelled);
     return absl::CancelledError("the trial was cancelled");
   }

@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,7 @@ class BoundSocket {
  public:
   BoundSocket(const std::string& path, bool listening)
       : descriptor_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    if (descriptor_ < 0) std::abort();
     sockaddr_un name = {};
     name.sun_family = AF_UNIX;
     path.copy(name.sun_path, sizeof(name.sun_path) - 1);

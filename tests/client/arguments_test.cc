@@ -14,7 +14,6 @@
 namespace memplan {
 namespace {
 
-using ::memplan::testing::IsOk;
 using ::memplan::testing::IsOkAndHolds;
 using ::memplan::testing::StatusIs;
 using ::testing::ElementsAre;

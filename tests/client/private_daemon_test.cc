@@ -24,7 +24,6 @@ using ::memplan::testing::StatusIs;
 using ::memplan::testing::TempDir;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 class PrivateDaemonTest : public ::testing::Test {

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 CHANNEL, TRACE = 3, 4
 TRACE_BYTES = 256 << 20
 NAMES_OFFSET = 4096
-RECORDS_OFFSET = NAMES_OFFSET + (1 << 20)
+RECORDS_OFFSET = NAMES_OFFSET + (8 << 20)
 HEADER = struct.Struct("<QIIQQQQ")
 RECORD = struct.Struct("<BBHIQQQ")
 NO_NAME = 0xFFFFFFFF
@@ -72,7 +72,8 @@ def read_exactly(channel, count):
 
 
 def run_trial(worker, message, environment=None, timeout=300):
-    """Runs one trial in a fresh worker. Raises if it dies without a report."""
+    """Runs one trial in a fresh worker, a path or a command line. Raises if it dies without
+    a report."""
     ours, theirs = socket.socketpair()
     ours.settimeout(timeout)
     trace = os.memfd_create("trace")
@@ -86,8 +87,9 @@ def run_trial(worker, message, environment=None, timeout=300):
 
     # A device's failed assertions print thousands of lines.
     talk = tempfile.TemporaryFile()
-    process = subprocess.Popen([str(worker)], preexec_fn=place_descriptors, pass_fds=(CHANNEL, TRACE),
-                               env=environment, stdout=talk, stderr=talk)
+    process = subprocess.Popen(worker if isinstance(worker, list) else [str(worker)],
+                               preexec_fn=place_descriptors,
+                               pass_fds=(CHANNEL, TRACE), env=environment, stdout=talk, stderr=talk)
     theirs.close()
     try:
         settled, report = converse(ours, message)

@@ -8,7 +8,7 @@ import unittest
 from harness import MEMPLAN
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-VERBS = (["probe"], ["profile"], ["watch"], ["cancel"], ["list"], ["devices"],
+VERBS = (["probe"], ["profile"], ["watch"], ["cancel"], ["list"], ["replay"], ["estimate"], ["devices"],
          ["models", "upload"], ["models", "list"], ["models", "delete"])
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 
@@ -56,7 +56,7 @@ class DocumentsTest(unittest.TestCase):
     def test_the_recipes_use_flags_that_exist(self):
         existing = {"--version"}.union(*map(flags_of_help, VERBS))
         recipes = (ROOT / "docs" / "cookbook.md").read_text()
-        for line in re.findall(r"memplan (?:probe|profile|watch|cancel|list|models|devices).*", recipes):
+        for line in re.findall(r"memplan (?:probe|profile|watch|cancel|list|replay|estimate|models|devices).*", recipes):
             self.assertEqual(set(FLAG.findall(line.split("|")[0].split("#")[0])) - existing, set(),
                              line)
 

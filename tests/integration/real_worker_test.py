@@ -43,6 +43,21 @@ class RealWorkerTest(IntegrationTest):
             peaks[mode] = int(probe["trials"][0]["peaks"]["requested_bytes"])
         self.assertLess(peaks["--infer"], peaks["--infer-grad"])
 
+    def test_a_recorded_trace_replays_and_estimates_as_measured(self):
+        probe = self.memplan_json(*self.on_cpu("profile", "mlp", "float32[B,64]", "1GiB", "--train",
+                                               "sgd-momentum", "--batches", "16,32,96"))
+        traces = sorted(self.server.store.glob(f"**/{probe['id']}*/**/*"))
+        traces = [path for path in traces if path.is_file()]
+        self.assertEqual(len(traces), 3, traces)
+        peaks = [trial["peaks"] for trial in probe["trials"]]
+        for trace, measured in zip(traces, peaks):
+            replay = self.memplan_json("replay", trace, "--addresses", "chunks")
+            self.assertEqual(replay["peak_requested_bytes"], measured["requested_bytes"])
+            self.assertEqual(replay["peak_allocated_bytes"], measured["allocated_bytes"])
+        estimate = self.memplan_json("estimate", "--trace", f"16={traces[0]}",
+                                     "--trace", f"32={traces[1]}", "--batch", "96")
+        self.assertEqual(estimate["peak_requested_bytes"], peaks[2]["requested_bytes"])
+
     def test_named_dimensions_and_ranges_reach_the_model(self):
         probe = self.memplan_json(*self.on_cpu(
             "profile", "tokens", "int64[B,T]{0..100}", "64MiB", "T=16", "--batch", "4"))

@@ -54,7 +54,7 @@ class Worker {
     socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data());
     channel_ = pair[0];
     trace_ = memfd_create("trace", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    EXPECT_EQ(ftruncate(trace_, 4 << 20), 0);
+    EXPECT_EQ(ftruncate(trace_, 11 << 20), 0);
     fcntl(trace_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);

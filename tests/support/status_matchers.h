@@ -17,7 +17,7 @@
 namespace memplan::testing {
 
 inline const absl::Status& GetStatus(const absl::Status& status) {
-  return status;
+  return status;  // NOLINT(bugprone-return-const-ref-from-parameter)
 }
 template <typename Value>
 const absl::Status& GetStatus(const absl::StatusOr<Value>& value) {

@@ -5,7 +5,7 @@
 //   0            TraceHeader
 //   4096         names: for each a uint16 length, then its bytes, one after the
 //                other, in the order of their ids (the first has id 0)
-//   4096 + 1 MiB TraceRecord[0], TraceRecord[1], … up to the file's end
+//   4096 + 8 MiB TraceRecord[0], TraceRecord[1], … up to the file's end
 //
 // Plain fixed-size fields in the machine's byte order: both sides are one
 // machine.
@@ -18,7 +18,7 @@
 namespace memplan::gpu {
 
 inline constexpr uint64_t kTraceMagic = 0x31'45'43'52'54'50'4d'4d;  // MMPTRCE1
-inline constexpr uint32_t kTraceVersion = 1;
+inline constexpr uint32_t kTraceVersion = 2;
 
 struct TraceHeader {
   uint64_t magic;         // kTraceMagic
@@ -31,7 +31,7 @@ struct TraceHeader {
 };
 
 inline constexpr size_t kTraceNamesOffset = 4096;
-inline constexpr size_t kTraceNamesBytes = size_t{1} << 20;
+inline constexpr size_t kTraceNamesBytes = size_t{8} << 20;
 inline constexpr size_t kTraceRecordsOffset =
     kTraceNamesOffset + kTraceNamesBytes;
 
@@ -57,6 +57,8 @@ struct TraceRecord {
   uint16_t depth;    // nesting depth of the innermost operator; 0 outside any
   uint32_t name;     // id of the phase or of the innermost operator; or kNoName
   uint64_t bytes;
+  // Of kOperator: 0, or 1 more than the id of the name that is its signature
+  // (planner/trace/signature_text.h).
   uint64_t address;
   uint64_t stream;  // the stream's handle; 0 for the default stream
 };

@@ -27,9 +27,13 @@ void Recorder::BeginPhase(std::string_view name) {
                   .stream = 0});
 }
 
-void Recorder::BeginOperator(std::string_view name) {
+void Recorder::BeginOperator(std::string_view name,
+                             std::string_view signature) {
   operators.push_back(writer_.Intern(name));
-  RecordMemory(TraceEvent::kOperator, Bytes(0), 0, 0);
+  const uint32_t id =
+      signature.empty() ? kNoName : writer_.InternSignature(signature);
+  RecordMemory(TraceEvent::kOperator, Bytes(0),
+               id == kNoName ? 0 : uint64_t{id} + 1, 0);
 }
 
 void Recorder::EndOperator() {

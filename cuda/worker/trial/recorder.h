@@ -21,8 +21,9 @@ class Recorder {
 
   void BeginPhase(std::string_view name);
   // Operators nest within their thread, and end in the order in which they
-  // would be unwound.
-  void BeginOperator(std::string_view name);
+  // would be unwound. `signature` is its text, if it has one
+  // (planner/trace/signature_text.h).
+  void BeginOperator(std::string_view name, std::string_view signature = "");
   void EndOperator();
   // One event of the allocator, on the calling thread.
   void RecordMemory(TraceEvent event, Bytes bytes, uint64_t address,

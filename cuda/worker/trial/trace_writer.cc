@@ -50,13 +50,27 @@ uint32_t TraceWriter::Intern(std::string_view name) {
   if (const auto known = ids_.find(name); known != ids_.end()) {
     return known->second;
   }
+  const uint32_t id = Add(name);
+  if (id == kNoName) {
+    ++header_.names_lost;
+    Publish();
+  }
+  return id;
+}
+
+uint32_t TraceWriter::InternSignature(std::string_view text) {
+  if (text.size() > kLongestSignature) return kNoName;
+  const std::lock_guard lock(mutex_);
+  const auto known = ids_.find(text);
+  return known != ids_.end() ? known->second : Add(text);
+}
+
+uint32_t TraceWriter::Add(std::string_view name) {
   uint32_t id = kNoName;
   if (WriteName(name)) {
     id = header_.name_count++;
-  } else {
-    ++header_.names_lost;
+    Publish();
   }
-  Publish();
   ids_.emplace(name, id);
   return id;
 }

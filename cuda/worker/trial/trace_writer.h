@@ -33,6 +33,11 @@ class TraceWriter {
   // kLongestName bytes. Returns kNoName if there is no room.
   uint32_t Intern(std::string_view name);
 
+  // The same for the text of a signature, which is kept whole or not at all: one
+  // above kLongestSignature bytes gets kNoName. Having no room for it is no loss
+  // that the header tells.
+  uint32_t InternSignature(std::string_view text);
+
   void Append(const TraceRecord& record);
 
  private:
@@ -46,6 +51,8 @@ class TraceWriter {
     }
   };
 
+  // Both under mutex_.
+  uint32_t Add(std::string_view name);
   bool WriteName(std::string_view name);
   void Publish();
 
@@ -60,6 +67,8 @@ class TraceWriter {
 };
 
 inline constexpr size_t kLongestName = 512;
+// Calls of hundreds of tensors, such as those of foreach optimizers, have more.
+inline constexpr size_t kLongestSignature = 16384;
 
 }  // namespace memplan::gpu
 

@@ -16,7 +16,7 @@ TEST(TraceLayoutTest, BeginsWithReadableMagic) {
 
 TEST(TraceLayoutTest, PartsFollowEachOther) {
   EXPECT_LE(sizeof(TraceHeader), kTraceNamesOffset);
-  EXPECT_EQ(kTraceRecordsOffset, 4096U + 1'048'576U);
+  EXPECT_EQ(kTraceRecordsOffset, 4096U + 8'388'608U);
   EXPECT_EQ(kTraceRecordsOffset % alignof(TraceRecord), 0U);
 }
 

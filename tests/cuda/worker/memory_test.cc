@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cuda/worker/trial/live_bytes.h"
 #include "tests/cuda/worker/worker_process.h"
 
 namespace memplan::gpu {
@@ -60,13 +61,13 @@ TEST(WorkerMemoryTest, MomentumIsThereFromTheSecondStepOn) {
 }
 
 TEST(WorkerMemoryTest, ParametersGradientsAndStateAreHeldAfterTheSteps) {
-  EXPECT_EQ(HeldAfter(RequestFor("linear4", kRow)), Bytes(2 * 512));
+  EXPECT_EQ(HeldAfter(RequestFor("linear4", kRow)), kBlockUnit * 2);
   EXPECT_EQ(HeldAfter(TrainingOf("linear4", kRow, Optimizer::kSgd)),
-            Bytes((2 + 2) * 512));
+            kBlockUnit * (2 + 2));
   EXPECT_EQ(HeldAfter(TrainingOf("linear4", kRow, Optimizer::kSgdMomentum)),
-            Bytes((2 + 2 + 2) * 512));
+            kBlockUnit * (2 + 2 + 2));
   EXPECT_EQ(HeldAfter(TrainingOf("linear4", kRow, Optimizer::kAdam)),
-            Bytes((2 + 2 + 4) * 512));
+            kBlockUnit * (2 + 2 + 4));
 }
 
 // The model's own loss needs no square: scores, their absolute values, the sum.

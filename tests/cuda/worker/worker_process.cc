@@ -31,7 +31,7 @@ int MovedUp(int descriptor) {
   return moved;
 }
 
-pid_t Spawn(int channel, int trace) {
+pid_t Spawn(int channel, int trace, const char* option) {
   channel = MovedUp(channel);
   trace = MovedUp(trace);
   posix_spawn_file_actions_t actions;
@@ -39,7 +39,7 @@ pid_t Spawn(int channel, int trace) {
   posix_spawn_file_actions_adddup2(&actions, channel, kChannelDescriptor);
   posix_spawn_file_actions_adddup2(&actions, trace, kTraceDescriptor);
   std::string program = MEMPLAN_WORKER;
-  char* arguments[] = {program.data(), nullptr};
+  char* arguments[] = {program.data(), const_cast<char*>(option), nullptr};
   pid_t pid = -1;
   EXPECT_EQ(
       posix_spawn(&pid, program.c_str(), &actions, nullptr, arguments, environ),
@@ -52,11 +52,12 @@ pid_t Spawn(int channel, int trace) {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(size_t trace_records) : trace_(trace_records) {
+WorkerProcess::WorkerProcess(size_t trace_records, const char* option)
+    : trace_(trace_records) {
   int ends[2];
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   channel_ = ends[0];
-  pid_ = Spawn(ends[1], trace_.descriptor());
+  pid_ = Spawn(ends[1], trace_.descriptor(), option);
   close(ends[1]);
 }
 
@@ -85,7 +86,7 @@ std::optional<WorkerMessage> WorkerProcess::Receive() {
     ADD_FAILURE() << message.status() << " in " << *json;
     return std::nullopt;
   }
-  return *std::move(message);
+  return std::move(*message);
 }
 
 void WorkerProcess::CloseChannel() {

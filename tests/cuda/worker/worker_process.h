@@ -17,7 +17,9 @@ namespace memplan::gpu {
 // One worker. Ends it, if it has not ended, when it goes out of scope.
 class WorkerProcess {
  public:
-  explicit WorkerProcess(size_t trace_records = 1 << 20);
+  // `option`, unless null, is on the worker's command line.
+  explicit WorkerProcess(size_t trace_records = 1 << 20,
+                         const char* option = nullptr);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;

@@ -69,6 +69,7 @@ TEST(WorkerTest, EndsWhenTheDaemonNeverAsks) {
 
 TEST(WorkerTest, PrintsItsVersionAndNothingElse) {
   FILE* output = popen(MEMPLAN_WORKER " --version", "r");
+  ASSERT_NE(output, nullptr);
   char line[200] = {};
   EXPECT_NE(fgets(line, sizeof(line), output), nullptr);
   EXPECT_THAT(std::string(line), StartsWith("memplan-worker "));

@@ -5,12 +5,12 @@
 #ifndef MEMPLAN_TESTS_PLANNER_ALLOCATOR_SLOW_ALLOCATOR_H_
 #define MEMPLAN_TESTS_PLANNER_ALLOCATOR_SLOW_ALLOCATOR_H_
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "planner/allocator/address_source.h"
@@ -124,7 +124,10 @@ class SlowAllocator {
     uint64_t stream = 0;  // the handle
     int64_t size = 0;
     uint64_t address = 0;
-    friend auto operator<=>(const Place&, const Place&) = default;
+    friend bool operator<(const Place& a, const Place& b) {
+      return std::tie(a.stream, a.size, a.address) <
+             std::tie(b.stream, b.size, b.address);
+    }
   };
   using Blocks = std::map<uint64_t, SlowBlock>;
   using FreeSet = std::set<Place>;

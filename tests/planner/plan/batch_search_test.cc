@@ -151,6 +151,29 @@ TEST(BatchSearchTest, CountsACalibratingTrialLikeAnyOther) {
   EXPECT_EQ(run.answer.safe_batch, 9);
 }
 
+// It ran under the whole budget and took a little more than that leaves: under
+// the cap it may yet run.
+TEST(BatchSearchTest, RunsACalibratingTrialAboveTheBudgetOnceMore) {
+  Trial calibrating = Ended(kOom);
+  calibrating.batch = 8;
+  calibrating.purpose = TrialPurpose::kCalibrate;
+  const SearchRun run =
+      RunSearch({}, MemoryLimitOf(8), kMostTrials, {calibrating});
+  EXPECT_THAT(run.Batches(), ElementsAre(8, 8, 16, 12, 10, 9, 6, 7, 8));
+  EXPECT_EQ(run.answer.safe_batch, 8);
+}
+
+TEST(BatchSearchTest, CountsACalibratingTrialWhoseRequestFailed) {
+  Trial calibrating = Ended(kOom);
+  calibrating.batch = 8;
+  calibrating.purpose = TrialPurpose::kCalibrate;
+  calibrating.load_failed_requests = 1;
+  const SearchRun run =
+      RunSearch({}, MemoryLimitOf(0), kMostTrials, {calibrating});
+  EXPECT_THAT(run.Batches(), ElementsAre(8, 1));
+  EXPECT_EQ(run.answer.end, SearchEnd::kDoesNotFit);
+}
+
 // What does not fit.
 
 TEST(BatchSearchTest, KnowsInTwoTrialsThatNothingFits) {

@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "memplan/v1/device_service.grpc.pb.h"
 #include "memplan/v1/model_service.grpc.pb.h"
+#include "memplan/v1/plan_service.grpc.pb.h"
 #include "memplan/v1/probe_service.grpc.pb.h"
 #include "server/base/reason.h"
 #include "server/base/work_queue.h"
@@ -22,6 +23,7 @@
 #include "server/jobs/probe_jobs.h"
 #include "server/services/device_service.h"
 #include "server/services/model_service.h"
+#include "server/services/plan_service.h"
 #include "server/services/probe_service.h"
 #include "server/store/database.h"
 #include "server/store/model_store.h"
@@ -73,6 +75,7 @@ class ApiServer {
     jobs_ = *ProbeJobs::Start({}, *probes_, *models_, runner_);
     device_service_ = std::make_unique<DeviceService>(devices_);
     model_service_ = std::make_unique<ModelService>(*models_, disk_);
+    plan_service_ = std::make_unique<PlanService>(replays_);
     probe_service_ = std::make_unique<ProbeService>(
         ProbeSupport{*jobs_, runner_, devices_, disk_});
     const std::string address = "unix:" + dir_.Path("socket");
@@ -80,6 +83,7 @@ class ApiServer {
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
     builder.RegisterService(device_service_.get());
     builder.RegisterService(model_service_.get());
+    builder.RegisterService(plan_service_.get());
     builder.RegisterService(probe_service_.get());
     server_ = builder.BuildAndStart();
     channel_ = grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
@@ -102,6 +106,9 @@ class ApiServer {
   std::unique_ptr<v1::ModelService::Stub> models() {
     return v1::ModelService::NewStub(channel_);
   }
+  std::unique_ptr<v1::PlanService::Stub> plans() {
+    return v1::PlanService::NewStub(channel_);
+  }
   std::unique_ptr<v1::ProbeService::Stub> probes() {
     return v1::ProbeService::NewStub(channel_);
   }
@@ -113,6 +120,7 @@ class ApiServer {
   RunnerWithWorker runner_;
   DeviceMonitor devices_;
   WorkQueue disk_{2, 64};
+  WorkQueue replays_{1, 16};
   std::unique_ptr<StoreFolder> folder_;
   std::unique_ptr<Database> database_;
   std::unique_ptr<ModelStore> models_;
@@ -120,6 +128,7 @@ class ApiServer {
   std::unique_ptr<ProbeJobs> jobs_;
   std::unique_ptr<DeviceService> device_service_;
   std::unique_ptr<ModelService> model_service_;
+  std::unique_ptr<PlanService> plan_service_;
   std::unique_ptr<ProbeService> probe_service_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <semaphore>
 
 #include "server/base/reason.h"
 
@@ -36,14 +37,20 @@ class HangingDriver {
     if (!open_) opened_.set_value();
     open_ = true;
   }
+  // Waits until a reading is in the driver.
+  void WaitForAReading() { readings_->acquire(); }
   DeviceReader Reader() {
-    return [gate = gate_] {
+    return [readings = readings_, gate = gate_] {
+      readings->release();
       gate.wait();
       return OneGpu();
     };
   }
 
  private:
+  // Shared with a reading that is left behind.
+  std::shared_ptr<std::counting_semaphore<>> readings_ =
+      std::make_shared<std::counting_semaphore<>>(0);
   std::promise<void> opened_;
   std::shared_future<void> gate_;
   bool open_ = false;
@@ -149,6 +156,7 @@ TEST(DeviceMonitorTest, LeavesAHangingReadingBehindWhenDestroyed) {
   Answer answer;
   {
     DeviceMonitor monitor(driver.Reader(), hours(1));
+    driver.WaitForAReading();
     monitor.WhenRead(hours(1), answer.Callback());
   }
   EXPECT_EQ(answer.Get().status().code(), absl::StatusCode::kUnavailable);
@@ -161,6 +169,15 @@ TEST(DeviceMonitorTest, EndsWaitsAtOnceWhenStopped) {
   EXPECT_NE(monitor.Latest(), nullptr);
   EXPECT_EQ(monitor.ReadNow(hours(1)).status().code(),
             absl::StatusCode::kUnavailable);
+}
+
+TEST(DeviceMonitorTest, AnswersWhoAsksAfterItWasStoppedWithoutAReading) {
+  HangingDriver driver;
+  DeviceMonitor monitor(driver.Reader(), hours(1));
+  monitor.Stop();
+  Answer answer;
+  monitor.WhenRead(hours(1), answer.Callback());
+  EXPECT_EQ(answer.Get().status().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST(SystemDeviceReaderTest, ListsTheCpuAndSaysWhyThereIsNoGpu) {

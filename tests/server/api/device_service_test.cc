@@ -89,9 +89,7 @@ TEST(DeviceServiceTest, AHangingDriverHoldsNobodyElseUp) {
   for (auto& call : waiting) EXPECT_THAT(call.get(), IsRpcOk());
 }
 
-// Off: mostly answered INTERNAL, not UNAVAILABLE, when run by itself; the fault is
-// in the order of the end and not found yet.
-TEST(DeviceServiceTest, DISABLED_EndsWaitingCallsWhenTheDaemonEnds) {
+TEST(DeviceServiceTest, EndsWaitingCallsWhenTheDaemonEnds) {
   std::promise<void> let_go;
   std::promise<void> reading;
   ApiServer server([&reading, gate = let_go.get_future().share()] {

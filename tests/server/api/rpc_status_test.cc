@@ -13,7 +13,6 @@ namespace memplan {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Optional;
 
 // The one detail of its type, or unset.
 template <typename Detail>

@@ -13,7 +13,6 @@ namespace {
 
 using ::memplan::testing::IsOk;
 using ::memplan::testing::SampleProbe;
-using ::memplan::testing::SampleTrial;
 using ::memplan::testing::StatusIs;
 using ::testing::HasSubstr;
 

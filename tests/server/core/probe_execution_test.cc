@@ -12,7 +12,6 @@ namespace {
 
 using ::memplan::testing::FakeTrialRunner;
 using ::memplan::testing::TrialThat;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -179,7 +178,7 @@ TEST_F(ExecuteProbeTest, LearnsTheContextFirstWhenThereIsABudget) {
   });
   const auto orders = runner_->orders();
   ASSERT_THAT(orders, SizeIs(2));
-  EXPECT_EQ(orders[0].request.batch, 1);
+  EXPECT_EQ(orders[0].request.batch, 4);
   EXPECT_EQ(orders[0].purpose, TrialPurpose::kCalibrate);
   EXPECT_EQ(orders[0].request.cap, GiB(20));
   EXPECT_EQ(orders[1].request.batch, 4);
@@ -261,9 +260,10 @@ TEST_F(ExecuteProbeTest, GoesOnAfterAWorkerThatDiedOnce) {
   SearchFrom(2, 4);
   int runs = 0;
   const ProbeEnding ending = Execute([&runs](const TrialOrder&) {
+    const bool dies = ++runs == 2;
     return TrialResult{
-        TrialThat(++runs == 2 ? TrialOutcome::kWorkerDied : TrialOutcome::kFits,
-                  runs == 2 ? "killed by signal 9" : ""),
+        TrialThat(dies ? TrialOutcome::kWorkerDied : TrialOutcome::kFits,
+                  dies ? "killed by signal 9" : ""),
         std::nullopt};
   });
   EXPECT_EQ(ending.state, ProbeState::kSucceeded);

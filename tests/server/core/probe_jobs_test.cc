@@ -9,7 +9,6 @@
 namespace memplan {
 namespace {
 
-using ::memplan::testing::FakeTrialRunner;
 using ::memplan::testing::IsOk;
 using ::memplan::testing::StatusIs;
 using ::testing::ElementsAre;

@@ -9,7 +9,6 @@
 namespace memplan {
 namespace {
 
-using ::memplan::testing::IsOk;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 

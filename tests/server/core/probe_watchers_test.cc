@@ -14,7 +14,6 @@ namespace memplan {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 ProbeJobs::ProbePtr Version(int64_t version, const std::string& id = "a") {
   Probe probe;

@@ -141,8 +141,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::ValuesIn<SpoiltTrace>({
         {"OtherMagic", [](TraceHeader& h, Records&) { h.magic += 1; },
          "magic number"},
-        {"OtherVersion", [](TraceHeader& h, Records&) { h.version = 2; },
-         "it has version 2, not 1"},
+        {"OtherVersion", [](TraceHeader& h, Records&) { h.version = 1; },
+         "it has version 1, not 2"},
         {"MoreRecordsThanRoom",
          [](TraceHeader& h, Records&) { h.record_count = 101; },
          "counts 101 records, but has room for 100"},

@@ -68,9 +68,9 @@ class TalkWithWorkerTest : public ::testing::Test {
     EXPECT_THAT(message, IsOk());
     return *message;
   }
-  Talk Run() { return TalkWithWorker(daemon_.get(), order_); }
+  Talk TalkItOut() { return TalkWithWorker(daemon_.get(), order_); }
   void ExpectNonsense(const std::string& words) {
-    const Talk talk = Run();
+    const Talk talk = TalkItOut();
     EXPECT_EQ(talk.end, TalkEnd::kNonsense);
     EXPECT_THAT(talk.words, HasSubstr(words));
     EXPECT_FALSE(talk.report);
@@ -88,7 +88,7 @@ TEST_F(TalkWithWorkerTest, GoesFromHelloToReport) {
   Say(gpu::Progress{"step", 1});
   Say(gpu::Settled{MiB(2), {}, {}});
   SayReport(gpu::EndKind::kRan, 2);
-  const Talk talk = Run();
+  const Talk talk = TalkItOut();
   EXPECT_EQ(talk.end, TalkEnd::kReported);
   EXPECT_TRUE(talk.said_hello);
   ASSERT_TRUE(talk.report);
@@ -103,7 +103,7 @@ TEST_F(TalkWithWorkerTest, GoesFromHelloToReport) {
 TEST_F(TalkWithWorkerTest, TakesAFailureWithoutSettling) {
   Say(kHello);
   SayReport(gpu::EndKind::kOutOfMemory, 1);
-  const Talk talk = Run();
+  const Talk talk = TalkItOut();
   EXPECT_EQ(talk.end, TalkEnd::kReported);
   EXPECT_FALSE(talk.context);
 }
@@ -112,7 +112,7 @@ TEST_F(TalkWithWorkerTest, TellsThatTheWorkerClosed) {
   Say(kHello);
   Say(gpu::Progress{"load", 0});
   shutdown(worker_.get(), SHUT_WR);
-  const Talk talk = Run();
+  const Talk talk = TalkItOut();
   EXPECT_EQ(talk.end, TalkEnd::kClosed);
   EXPECT_EQ(talk.phase, "load");
 }
@@ -121,12 +121,12 @@ TEST_F(TalkWithWorkerTest, TellsThatTheWorkerClosedWithinAFrame) {
   Say(kHello);
   SayBytes(std::string("\x10\0\0\0{\"ty", 8));
   shutdown(worker_.get(), SHUT_WR);
-  EXPECT_EQ(Run().end, TalkEnd::kClosed);
+  EXPECT_EQ(TalkItOut().end, TalkEnd::kClosed);
 }
 
 TEST_F(TalkWithWorkerTest, WaitsForTheHelloNoLongerThanItMay) {
   order_.hello_deadline = steady_clock::now();
-  const Talk talk = Run();
+  const Talk talk = TalkItOut();
   EXPECT_EQ(talk.end, TalkEnd::kTimedOut);
   EXPECT_FALSE(talk.said_hello);
   EXPECT_EQ(talk.phase, "start");
@@ -135,7 +135,7 @@ TEST_F(TalkWithWorkerTest, WaitsForTheHelloNoLongerThanItMay) {
 TEST_F(TalkWithWorkerTest, WaitsForTheRestNoLongerThanItMay) {
   Say(kHello);
   order_.deadline = steady_clock::now() + std::chrono::milliseconds(20);
-  const Talk talk = Run();
+  const Talk talk = TalkItOut();
   EXPECT_EQ(talk.end, TalkEnd::kTimedOut);
 }
 
@@ -143,12 +143,12 @@ TEST_F(TalkWithWorkerTest, EndsWhenCancelled) {
   CancelSignal cancel;
   cancel.Cancel();
   order_.wake = cancel.descriptor();
-  EXPECT_EQ(Run().end, TalkEnd::kCancelled);
+  EXPECT_EQ(TalkItOut().end, TalkEnd::kCancelled);
 }
 
 TEST_F(TalkWithWorkerTest, RefusesAnotherVersion) {
   Say(gpu::Hello{.protocol_version = 9, .pid = 1, .torch_version = ""});
-  const Talk talk = Run();
+  const Talk talk = TalkItOut();
   EXPECT_EQ(talk.end, TalkEnd::kOtherVersion);
   EXPECT_THAT(talk.words, HasSubstr("version 9"));
 }
@@ -186,7 +186,7 @@ TEST_F(TalkWithWorkerTest, WantsNoMoreStepsThanOrdered) {
 TEST_F(TalkWithWorkerTest, WantsJson) {
   Say(kHello);
   SayText("not json");
-  const Talk talk = Run();
+  const Talk talk = TalkItOut();
   EXPECT_EQ(talk.end, TalkEnd::kNonsense);
 }
 

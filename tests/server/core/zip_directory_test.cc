@@ -16,7 +16,6 @@ using ::memplan::testing::StatusIs;
 using ::memplan::testing::ZipBuilder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr uint64_t kLimit = 1 << 20;
 

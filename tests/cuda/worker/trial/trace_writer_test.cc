@@ -58,15 +58,26 @@ TEST(TraceWriterTest, CutsLongNames) {
 TEST(TraceWriterTest, CountsNamesWithoutRoom) {
   const MemoryFile file(4);
   const auto writer = TraceWriter::Map(file.descriptor()).value();
-  // Each takes 514 bytes of the 1,048,576 there: 2,040 have room.
+  // Each takes 514 bytes of the 8,388,608 there: 16,320 have room.
   uint32_t last = 0;
-  for (int i = 0; i < 2042; ++i) {
+  for (int i = 0; i < 16322; ++i) {
     last = writer->Intern(absl::StrCat(i, std::string(kLongestName, 'x')));
   }
   EXPECT_EQ(last, kNoName);
-  EXPECT_EQ(file.Header().name_count, 2040u);
+  EXPECT_EQ(file.Header().name_count, 16320u);
   EXPECT_EQ(file.Header().names_lost, 2u);
-  EXPECT_EQ(file.Names().size(), 2040u);
+  EXPECT_EQ(file.Names().size(), 16320u);
+}
+
+TEST(TraceWriterTest, KeepsSignaturesWholeOrNotAtAll) {
+  const MemoryFile file(4);
+  const auto writer = TraceWriter::Map(file.descriptor()).value();
+  EXPECT_EQ(writer->InternSignature(std::string(kLongestSignature, 's')), 0u);
+  EXPECT_EQ(writer->InternSignature(std::string(kLongestSignature, 's')), 0u);
+  EXPECT_EQ(writer->InternSignature(std::string(kLongestSignature + 1, 's')),
+            kNoName);
+  EXPECT_EQ(file.Header().name_count, 1u);
+  EXPECT_EQ(file.Header().names_lost, 0u);
 }
 
 TEST(TraceWriterTest, CountsRecordsWithoutRoom) {
@@ -100,7 +111,7 @@ TEST(TraceWriterTest, RefusesAFileWithoutRoom) {
   const MemoryFile file(0);
   EXPECT_THAT(TraceWriter::Map(file.descriptor()),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("it needs at least 1052704")));
+                       HasSubstr("it needs at least 8392736")));
 }
 
 TEST(TraceWriterTest, RefusesADescriptorThatIsNoFile) {

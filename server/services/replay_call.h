@@ -1,0 +1,32 @@
+// One Replay: collects a trace's text, then replays it on the queue.
+#ifndef MEMPLAN_SERVER_SERVICES_REPLAY_CALL_H_
+#define MEMPLAN_SERVER_SERVICES_REPLAY_CALL_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "memplan/v1/plan_service.pb.h"
+#include "planner/base/bytes.h"
+#include "server/services/collecting_reactor.h"
+
+namespace memplan {
+
+class ReplayCall final
+    : public CollectingReactor<v1::ReplayRequest, v1::ReplayResponse> {
+ public:
+  using CollectingReactor::CollectingReactor;
+
+ protected:
+  absl::Status Take(v1::ReplayRequest& request) override;
+  absl::Status Answer(v1::ReplayResponse& response) override;
+
+ private:
+  std::optional<v1::ReplayHeader> header_;
+  std::string text_;
+  Bytes received_;
+};
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_SERVER_SERVICES_REPLAY_CALL_H_
