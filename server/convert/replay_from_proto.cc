@@ -28,7 +28,7 @@ absl::StatusOr<AllocatorConditions> ConditionsFromProto(
                                       " bytes; they are at most 4096"),
                          "header.settings");
   }
-  if (cap_bytes.value_or(0) < 0) {
+  if (cap_bytes.has_value() && *cap_bytes < 0) {
     return RefusedReplay(absl::StrCat("a cap of ", *cap_bytes,
                                       " bytes; it is 0 or more, or unset"),
                          "header.cap_bytes");

@@ -33,12 +33,18 @@ class CollectingReactor : public grpc::ServerReadReactor<Request> {
   // `context` and `response` live until the call has ended.
   CollectingReactor(CollectingSupport& support,
                     grpc::CallbackServerContext* context, Response* response)
-      : support_(support), context_(context), response_(response) {
+      : support_(support), context_(context), response_(response) {}
+
+  // Begins to read, or refuses with TOO_MANY_REPLAYS. To be called once, within the
+  // handler and when all of the object is made.
+  void Begin() {
     if (++support_.calls > support_.max_calls) {
       End(TooManyReplays(support_.max_calls));
     } else {
       ReadOn();
     }
+    // gRPC holds what was started back until the handler returns.
+    baton_.Pass();
   }
 
   void OnReadDone(bool ok) final {

@@ -103,9 +103,10 @@ absl::Status EstimateCall::Answer(v1::EstimateResponse& response) {
   if (!header_) {
     return RefusedReplay("the call ended without a header", "header");
   }
+  const v1::EstimateHeader& header = *header_;
   MEMPLAN_ASSIGN_OR_RETURN(
       const AllocatorConditions conditions,
-      ConditionsFromProto(header_->settings(), CapOf(*header_)));
+      ConditionsFromProto(header.settings(), CapOf(header)));
   MEMPLAN_ASSIGN_OR_RETURN(const std::vector<Trace> traces, ReadTraces());
   std::vector<Recording> recordings;
   recordings.reserve(traces.size());
@@ -116,7 +117,7 @@ absl::Status EstimateCall::Answer(v1::EstimateResponse& response) {
   const absl::StatusOr<SymbolicTrace> symbolic = MakeSymbolicTrace(recordings);
   if (!symbolic.ok()) return Invalid(symbolic.status());
   const absl::StatusOr<ShapeEstimate> estimate =
-      ShapeEstimator(*symbolic, conditions).Estimate(OfBatch(header_->batch()));
+      ShapeEstimator(*symbolic, conditions).Estimate(OfBatch(header.batch()));
   if (!estimate.ok()) return Invalid(estimate.status());
   response = ToProto(*estimate, *symbolic);
   return absl::OkStatus();

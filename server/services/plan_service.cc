@@ -8,12 +8,16 @@ namespace memplan {
 // The calls delete themselves.
 grpc::ServerReadReactor<v1::ReplayRequest>* PlanService::Replay(
     grpc::CallbackServerContext* context, v1::ReplayResponse* response) {
-  return new ReplayCall(support_, context, response);
+  auto* call = new ReplayCall(support_, context, response);
+  call->Begin();
+  return call;
 }
 
 grpc::ServerReadReactor<v1::EstimateRequest>* PlanService::Estimate(
     grpc::CallbackServerContext* context, v1::EstimateResponse* response) {
-  return new EstimateCall(support_, context, response);
+  auto* call = new EstimateCall(support_, context, response);
+  call->Begin();
+  return call;
 }
 
 }  // namespace memplan

@@ -29,9 +29,11 @@ UploadReactor::UploadReactor(UploadSupport& support,
                        " uploads are in progress, the most there may be; try "
                        "again when one has ended")),
                    "TOO_MANY_UPLOADS"));
-    return;
+  } else {
+    ReadOn();
   }
-  ReadOn();
+  // gRPC holds what was started back until the handler returns.
+  baton_.Pass();
 }
 
 void UploadReactor::OnReadDone(bool ok) {
