@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 
 #include <array>
+#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -55,6 +56,7 @@ class FakeTrialRunner : public TrialRunner {
       const std::lock_guard lock(mutex_);
       orders_.push_back(order);
     }
+    ordered_.notify_all();
     for (const gpu::Progress& progress : progress_) on_progress(progress);
     if (!WaitUntilLetGo(cancel)) return absl::CancelledError("cancelled");
     absl::StatusOr<TrialResult> result = outcome_(order);
@@ -78,6 +80,12 @@ class FakeTrialRunner : public TrialRunner {
   // What each trial's worker says of its progress.
   void set_progress(std::vector<gpu::Progress> progress) {
     progress_ = std::move(progress);
+  }
+
+  // Waits until `count` trials have been ordered.
+  void WaitForOrders(size_t count) {
+    std::unique_lock lock(mutex_);
+    ordered_.wait(lock, [&] { return orders_.size() >= count; });
   }
 
   std::vector<TrialOrder> orders() const {
@@ -108,6 +116,7 @@ class FakeTrialRunner : public TrialRunner {
   std::vector<gpu::Progress> progress_;
   Descriptor gate_;
   mutable std::mutex mutex_;
+  std::condition_variable ordered_;
   std::vector<TrialOrder> orders_;
 };
 

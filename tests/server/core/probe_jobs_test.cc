@@ -97,6 +97,7 @@ TEST_F(ProbeJobsTest, RunsOneAtATimeOnADeviceInOrder) {
   const std::string second = CreateId(Profile({2}));
   const std::string third = CreateId(Profile({3}));
   WaitForTrial(first, 1);
+  runner_->WaitForOrders(1);
   EXPECT_EQ(jobs_->Get(second)->state, ProbeState::kQueued);
   EXPECT_EQ(jobs_->Get(second)->queue_position, 1);
   EXPECT_EQ(jobs_->Get(third)->queue_position, 2);
