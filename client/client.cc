@@ -84,6 +84,11 @@ absl::StatusOr<Response> Client::Call(
   return response;
 }
 
+void Client::SetSendDeadline(grpc::ClientContext& context,
+                             int64_t bytes) const {
+  SetDeadline(context, options_.timeout + std::chrono::seconds(bytes >> 20));
+}
+
 absl::StatusOr<v1::UploadModelResponse> Client::UploadModel(
     const std::string& path, const std::string& display_name,
     const UploadProgress& progress, const std::stop_token& stop) {
@@ -111,8 +116,7 @@ absl::Status Client::SendModel(ModelFile& file, const v1::UploadHeader& header,
                                const std::stop_token& stop,
                                v1::UploadModelResponse& response) {
   grpc::ClientContext context;
-  SetDeadline(context, options_.timeout +
-                           std::chrono::seconds(header.total_bytes() >> 20));
+  SetSendDeadline(context, header.total_bytes());
   std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   const auto writer = models_->UploadModel(&context, &response);
   v1::UploadModelRequest message;

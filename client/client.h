@@ -115,7 +115,7 @@ class Client {
                          const std::stop_token& stop,
                          std::optional<v1::Probe>& latest);
   // Its deadline: the timeout, and a second more for each MiB.
-  void PrepareUpload(grpc::ClientContext& context, size_t bytes) const;
+  void SetSendDeadline(grpc::ClientContext& context, int64_t bytes) const;
   absl::Status FromRpc(const grpc::Status& status) const;
 
   ClientOptions options_;

@@ -2,8 +2,8 @@
 #include <grpcpp/client_context.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -47,15 +47,10 @@ class TraceWriter {
 
 }  // namespace
 
-void Client::PrepareUpload(grpc::ClientContext& context, size_t bytes) const {
-  context.set_deadline(std::chrono::system_clock::now() + options_.timeout +
-                       std::chrono::seconds(bytes >> 20));
-}
-
 absl::StatusOr<v1::ReplayResponse> Client::Replay(
     const v1::ReplayHeader& header, std::string_view trace) {
   grpc::ClientContext context;
-  PrepareUpload(context, trace.size());
+  SetSendDeadline(context, static_cast<int64_t>(trace.size()));
   v1::ReplayResponse response;
   TraceWriter<v1::ReplayRequest> writer(plans_->Replay(&context, &response));
   v1::ReplayRequest request;
@@ -69,9 +64,11 @@ absl::StatusOr<v1::ReplayResponse> Client::Replay(
 absl::StatusOr<v1::EstimateResponse> Client::Estimate(
     const v1::EstimateHeader& header, std::span<const BatchTrace> traces) {
   grpc::ClientContext context;
-  size_t bytes = 0;
-  for (const BatchTrace& trace : traces) bytes += trace.text.size();
-  PrepareUpload(context, bytes);
+  int64_t bytes = 0;
+  for (const BatchTrace& trace : traces) {
+    bytes += static_cast<int64_t>(trace.text.size());
+  }
+  SetSendDeadline(context, bytes);
   v1::EstimateResponse response;
   TraceWriter<v1::EstimateRequest> writer(
       plans_->Estimate(&context, &response));

@@ -59,7 +59,9 @@ absl::Status EstimateCall::TakeHeader(v1::EstimateHeader& header) {
   }
   header_ = std::move(header);
   MEMPLAN_RETURN_IF_ERROR(CheckBatch(header_->batch(), "header.batch"));
-  return ConditionsFromProto(header_->settings(), CapOf(*header_)).status();
+  MEMPLAN_ASSIGN_OR_RETURN(
+      conditions_, ConditionsFromProto(header_->settings(), CapOf(*header_)));
+  return absl::OkStatus();
 }
 
 absl::Status EstimateCall::TakeTrace(int64_t batch) {
@@ -103,10 +105,7 @@ absl::Status EstimateCall::Answer(v1::EstimateResponse& response) {
   if (!header_) {
     return RefusedReplay("the call ended without a header", "header");
   }
-  const v1::EstimateHeader& header = *header_;
-  MEMPLAN_ASSIGN_OR_RETURN(
-      const AllocatorConditions conditions,
-      ConditionsFromProto(header.settings(), CapOf(header)));
+  const Shape target = OfBatch(header_->batch());
   MEMPLAN_ASSIGN_OR_RETURN(const std::vector<Trace> traces, ReadTraces());
   std::vector<Recording> recordings;
   recordings.reserve(traces.size());
@@ -117,7 +116,7 @@ absl::Status EstimateCall::Answer(v1::EstimateResponse& response) {
   const absl::StatusOr<SymbolicTrace> symbolic = MakeSymbolicTrace(recordings);
   if (!symbolic.ok()) return Invalid(symbolic.status());
   const absl::StatusOr<ShapeEstimate> estimate =
-      ShapeEstimator(*symbolic, conditions).Estimate(OfBatch(header.batch()));
+      ShapeEstimator(*symbolic, conditions_).Estimate(target);
   if (!estimate.ok()) return Invalid(estimate.status());
   response = ToProto(*estimate, *symbolic);
   return absl::OkStatus();

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "memplan/v1/plan_service.pb.h"
+#include "planner/allocator/conditions.h"
 #include "planner/base/bytes.h"
 #include "planner/trace/trace.h"
 #include "server/services/collecting_reactor.h"
@@ -39,6 +40,7 @@ class EstimateCall final
   absl::StatusOr<std::vector<Trace>> ReadTraces();
 
   std::optional<v1::EstimateHeader> header_;
+  AllocatorConditions conditions_;  // the header's
   std::vector<BatchText> texts_;
   Bytes received_;
 };

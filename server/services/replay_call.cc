@@ -28,12 +28,7 @@ absl::Status NotReplayed(const absl::Status& status) {
 absl::Status ReplayCall::Take(v1::ReplayRequest& request) {
   switch (request.part_case()) {
     case v1::ReplayRequest::kHeader:
-      if (header_) {
-        return RefusedReplay("a second header came; a replay has one",
-                             "header");
-      }
-      header_ = std::move(*request.mutable_header());
-      return ConditionsFromProto(header_->settings(), CapOf(*header_)).status();
+      return TakeHeader(*request.mutable_header());
     case v1::ReplayRequest::kTraceChunk:
       if (!header_) {
         return RefusedReplay(
@@ -48,13 +43,20 @@ absl::Status ReplayCall::Take(v1::ReplayRequest& request) {
                        "part");
 }
 
+absl::Status ReplayCall::TakeHeader(v1::ReplayHeader& header) {
+  if (header_) {
+    return RefusedReplay("a second header came; a replay has one", "header");
+  }
+  header_ = std::move(header);
+  MEMPLAN_ASSIGN_OR_RETURN(
+      conditions_, ConditionsFromProto(header_->settings(), CapOf(*header_)));
+  return absl::OkStatus();
+}
+
 absl::Status ReplayCall::Answer(v1::ReplayResponse& response) {
   if (!header_) {
     return RefusedReplay("the call ended without a header", "header");
   }
-  MEMPLAN_ASSIGN_OR_RETURN(
-      const AllocatorConditions conditions,
-      ConditionsFromProto(header_->settings(), CapOf(*header_)));
   const absl::StatusOr<Trace> trace = ReadTrace(text_);
   std::string().swap(text_);
   if (!trace.ok()) {
@@ -63,7 +65,7 @@ absl::Status ReplayCall::Answer(v1::ReplayResponse& response) {
   MEMPLAN_ASSIGN_OR_RETURN(const std::unique_ptr<AddressSource> addresses,
                            AddressesFromProto(*header_, *trace));
   const absl::StatusOr<ReplayReport> report =
-      ReplayTrace(*trace, conditions, *addresses);
+      ReplayTrace(*trace, conditions_, *addresses);
   if (!report.ok()) return NotReplayed(report.status());
   response = ToProto(*report, static_cast<int64_t>(trace->events.size()));
   return absl::OkStatus();

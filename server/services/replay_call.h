@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "memplan/v1/plan_service.pb.h"
+#include "planner/allocator/conditions.h"
 #include "planner/base/bytes.h"
 #include "server/services/collecting_reactor.h"
 
@@ -22,7 +23,10 @@ class ReplayCall final
   absl::Status Answer(v1::ReplayResponse& response) override;
 
  private:
+  absl::Status TakeHeader(v1::ReplayHeader& header);
+
   std::optional<v1::ReplayHeader> header_;
+  AllocatorConditions conditions_;  // the header's
   std::string text_;
   Bytes received_;
 };

@@ -47,6 +47,14 @@ std::string Purposes(const SearchRun& run) {
   return purposes;
 }
 
+// The trial before a search under a budget.
+Trial Calibrating(int64_t batch, TrialOutcome outcome) {
+  Trial trial = Ended(outcome);
+  trial.batch = batch;
+  trial.purpose = TrialPurpose::kCalibrate;
+  return trial;
+}
+
 // Batches run below `limit` but for the exceptions.
 OutcomeTable Exceptions(int64_t limit,
                         std::map<int64_t, std::vector<TrialOutcome>> table) {
@@ -142,9 +150,7 @@ TEST(BatchSearchTest, VerifiesAsOftenAsAsked) {
 }
 
 TEST(BatchSearchTest, CountsACalibratingTrialLikeAnyOther) {
-  Trial calibrating = Ended(kFits);
-  calibrating.batch = 1;
-  calibrating.purpose = TrialPurpose::kCalibrate;
+  const Trial calibrating = Calibrating(1, kFits);
   const SearchRun run =
       RunSearch({}, MemoryLimitOf(9), kMostTrials, {calibrating});
   EXPECT_THAT(run.Batches(), ElementsAre(1, 8, 16, 12, 10, 9, 7, 11, 9));
@@ -154,9 +160,7 @@ TEST(BatchSearchTest, CountsACalibratingTrialLikeAnyOther) {
 // It ran under the whole budget and took a little more than that leaves: under
 // the cap it may yet run.
 TEST(BatchSearchTest, RunsACalibratingTrialAboveTheBudgetOnceMore) {
-  Trial calibrating = Ended(kOom);
-  calibrating.batch = 8;
-  calibrating.purpose = TrialPurpose::kCalibrate;
+  const Trial calibrating = Calibrating(8, kOom);
   const SearchRun run =
       RunSearch({}, MemoryLimitOf(8), kMostTrials, {calibrating});
   EXPECT_THAT(run.Batches(), ElementsAre(8, 8, 16, 12, 10, 9, 6, 7, 8));
@@ -164,9 +168,7 @@ TEST(BatchSearchTest, RunsACalibratingTrialAboveTheBudgetOnceMore) {
 }
 
 TEST(BatchSearchTest, CountsACalibratingTrialWhoseRequestFailed) {
-  Trial calibrating = Ended(kOom);
-  calibrating.batch = 8;
-  calibrating.purpose = TrialPurpose::kCalibrate;
+  Trial calibrating = Calibrating(8, kOom);
   calibrating.load_failed_requests = 1;
   const SearchRun run =
       RunSearch({}, MemoryLimitOf(0), kMostTrials, {calibrating});
@@ -373,9 +375,7 @@ TEST(FixedBatchTest, DoesNotFitIfTheTracedBatchRunsOutOfMemory) {
 }
 
 TEST(FixedBatchTest, TriesTheFirstBatchIfOnlyTheCalibratingOneWasRefused) {
-  Trial calibrating = Ended(kShape);
-  calibrating.batch = 1;
-  calibrating.purpose = TrialPurpose::kCalibrate;
+  const Trial calibrating = Calibrating(1, kShape);
   const SearchRun run =
       RunSearch({}, FixedAt(8, std::nullopt), kMostTrials, {calibrating});
   EXPECT_THAT(run.Batches(), ElementsAre(1, 8, 8));
