@@ -30,6 +30,14 @@ absl::Status ReplayQueueBusy() {
       "SERVER_BUSY");
 }
 
+absl::Status ShuttingDown() {
+  return WithReason(
+      absl::UnavailableError(
+          "the daemon is shutting down and takes no new work; try "
+          "again once it is back"),
+      "SHUTTING_DOWN");
+}
+
 absl::Status TooManyReplays(int most) {
   return WithReason(
       absl::ResourceExhaustedError(absl::StrCat(

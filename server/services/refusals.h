@@ -17,6 +17,9 @@ absl::Status DiskBusy();
 // kResourceExhausted (SERVER_BUSY): the queue of replays took no more work.
 absl::Status ReplayQueueBusy();
 
+// kUnavailable (SHUTTING_DOWN): the daemon is about to end.
+absl::Status ShuttingDown();
+
 // kResourceExhausted (TOO_MANY_REPLAYS): `most` calls are in progress.
 absl::Status TooManyReplays(int most);
 
