@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -103,7 +104,7 @@ absl::Status Daemon::StartServing() {
   replays_ = std::make_unique<WorkQueue>(kReplayThreads, kReplayQueue);
   device_service_ = std::make_unique<DeviceService>(*devices_);
   model_service_ = std::make_unique<ModelService>(*models_, *disk_);
-  plan_service_ = std::make_unique<PlanService>(*replays_);
+  plan_service_ = std::make_unique<PlanService>(*replays_, places_.replays);
   probe_service_ = std::make_unique<ProbeService>(
       ProbeSupport{*jobs_, *runner_, *devices_, *disk_});
   server_service_ =
@@ -149,9 +150,23 @@ ServerStatus Daemon::ReadStatus() const {
   status.pid = getpid();
   status.log_level = GetLogLevel();
   status.parts = parts();
+  status.limits = ReadLimits();
   status.store_path = folder_->path();
   status.worker_path = options_.worker;
   return status;
+}
+
+std::vector<LimitStatus> Daemon::ReadLimits() const {
+  const JobCounts jobs = jobs_->Counts();
+  std::vector<LimitStatus> limits = {{"queued_probes", jobs.queued, {}},
+                                     {"running_probes", jobs.running, {}}};
+  const auto add = [&limits](const char* name, const Places& places) {
+    limits.push_back({name, places.taken(), places.most()});
+  };
+  add("uploads", places_.uploads);
+  add("watches", places_.watches);
+  add("replays", places_.replays);
+  return limits;
 }
 
 void Daemon::CheckParts() {
@@ -191,10 +206,16 @@ std::string Daemon::ReadyLine() const {
                       " metrics=", OrNone(metrics), " store=", folder_->path());
 }
 
-void Daemon::Stop() {
-  state_ = ServerState::kDraining;
+void Daemon::Drain() {
   serving_ = false;
   if (rpc_ != nullptr) rpc_->StopServing();
+  std::this_thread::sleep_for(options_.drain_delay);
+  places_.uploads.Close();
+  places_.replays.Close();
+}
+
+void Daemon::Stop() {
+  if (state_.exchange(ServerState::kDraining) == ServerState::kServing) Drain();
   part_checks_ = nullptr;
   // First, so that no trial waits for a driver that hangs.
   if (devices_ != nullptr) devices_->Stop();

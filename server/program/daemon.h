@@ -25,6 +25,7 @@
 #include "server/program/rpc_server.h"
 #include "server/services/device_service.h"
 #include "server/services/model_service.h"
+#include "server/services/places.h"
 #include "server/services/plan_service.h"
 #include "server/services/probe_service.h"
 #include "server/services/server_service.h"
@@ -65,6 +66,8 @@ class Daemon {
   absl::Status StartServing();
   MetricsInput ReadMetrics() const;
   ServerStatus ReadStatus() const;
+  std::vector<LimitStatus> ReadLimits() const;
+  void Drain();
   // Looks at every part, and tells the health service.
   void CheckParts();
   std::vector<PartStatus> parts() const;
@@ -74,6 +77,7 @@ class Daemon {
   std::atomic<bool> serving_ = false;
   std::atomic<ServerState> state_ = ServerState::kServing;
   CallCounts calls_;
+  CallPlaces places_;
   mutable std::mutex parts_mutex_;
   std::vector<PartStatus> parts_;  // under parts_mutex_
 

@@ -68,6 +68,22 @@ class Places {
   const std::shared_ptr<State> state_;
 };
 
+// The places of every kind of call that has some. Thread-safe.
+struct CallPlaces {
+  Places uploads{{.what = "uploads",
+                  .reason = "TOO_MANY_UPLOADS",
+                  .most = 8,
+                  .most_for_one = 4}};
+  Places watches{{.what = "watches and waits",
+                  .reason = "TOO_MANY_WATCHES",
+                  .most = 1000,
+                  .most_for_one = 200}};
+  Places replays{{.what = "replays and estimates",
+                  .reason = "TOO_MANY_REPLAYS",
+                  .most = 4,
+                  .most_for_one = 2}};
+};
+
 }  // namespace memplan
 
 #endif  // MEMPLAN_SERVER_SERVICES_PLACES_H_

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 
-#include "absl/strings/str_cat.h"
 #include "server/base/reason.h"
 
 namespace memplan {
@@ -36,15 +35,6 @@ absl::Status ShuttingDown() {
           "the daemon is shutting down and takes no new work; try "
           "again once it is back"),
       "SHUTTING_DOWN");
-}
-
-absl::Status TooManyReplays(int most) {
-  return WithReason(
-      absl::ResourceExhaustedError(absl::StrCat(
-          most,
-          " replays and estimates are in progress, the most there may "
-          "be; try again when one has ended")),
-      "TOO_MANY_REPLAYS");
 }
 
 }  // namespace memplan

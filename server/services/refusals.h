@@ -20,9 +20,6 @@ absl::Status ReplayQueueBusy();
 // kUnavailable (SHUTTING_DOWN): the daemon is about to end.
 absl::Status ShuttingDown();
 
-// kResourceExhausted (TOO_MANY_REPLAYS): `most` calls are in progress.
-absl::Status TooManyReplays(int most);
-
 }  // namespace memplan
 
 #endif  // MEMPLAN_SERVER_SERVICES_REFUSALS_H_
