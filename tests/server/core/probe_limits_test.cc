@@ -57,7 +57,7 @@ class ProbeLimitsTest : public ::testing::Test {
              },
          .on_begin_anew =
              [this](std::string why) { begun_anew_ = std::move(why); },
-         .patience = {.first_pause = milliseconds(10), .most_deaths = 4},
+         .patience = {.first_pause = milliseconds(10), .most_deaths = 3},
          .starts = &starts_,
          .now = [this] { return now_; }});
   }
@@ -134,8 +134,8 @@ TEST_F(ProbeLimitsTest, WaitsLongerAfterEachDeathAndThenGivesUp) {
   EXPECT_EQ(ending.state, ProbeState::kFailed);
   EXPECT_EQ(ending.error->reason, "WORKER_KEEPS_DYING");
   EXPECT_THAT(ending.error->message, HasSubstr("segfault"));
-  EXPECT_THAT(trials_, SizeIs(4));
-  EXPECT_THAT(pauses_, ElementsAre(10, 20, 40));
+  EXPECT_THAT(trials_, SizeIs(3));
+  EXPECT_THAT(pauses_, ElementsAre(10, 20));
 }
 
 TEST_F(ProbeLimitsTest, GivesUpWhenNoWorkerStarts) {
