@@ -28,7 +28,7 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 std::string NearestName(std::string_view typed,
                         const std::vector<std::string>& names) {
   std::string nearest;
-  size_t fewest = typed.size() / 3 + 1;
+  size_t fewest = (typed.size() + 1) / 3 + 1;
   for (const std::string& name : names) {
     const size_t edits = EditDistance(typed, name);
     if (edits >= fewest) continue;

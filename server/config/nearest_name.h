@@ -9,7 +9,7 @@
 namespace memplan {
 
 // The name that the fewest edits (a character more, less or another) make of
-// `typed`, the first of several; empty if that takes more than a third of it.
+// `typed`, the first of several; empty if that takes more edits than about a third of it.
 std::string NearestName(std::string_view typed,
                         const std::vector<std::string>& names);
 
