@@ -27,7 +27,8 @@ constexpr milliseconds kDeviceInterval = seconds(2);
 constexpr milliseconds kContextPatience = seconds(5);
 // How often the parts are looked at.
 constexpr milliseconds kPartInterval = seconds(2);
-constexpr milliseconds kShutdownPatience = seconds(3);
+// What calls have at the least, so that those whose answer is ready get it.
+constexpr milliseconds kLeastCallPatience = milliseconds(500);
 // At most eight uploads and a few short calls wait for the disk at a time.
 constexpr int kDiskThreads = 2;
 constexpr size_t kDiskQueue = 256;
@@ -49,6 +50,12 @@ ContextReader BeginContext(DeviceMonitor& devices,
         *before, **now,
         {.device_id = device_id, .pid = pid, .reserved = reserved});
   };
+}
+
+milliseconds PatienceUntil(std::chrono::steady_clock::time_point deadline) {
+  return std::max(kLeastCallPatience,
+                  std::chrono::ceil<milliseconds>(
+                      deadline - std::chrono::steady_clock::now()));
 }
 
 std::string OrNone(const std::optional<HostPort>& address) {
@@ -106,7 +113,7 @@ absl::Status Daemon::StartServing() {
   model_service_ = std::make_unique<ModelService>(*models_, *disk_);
   plan_service_ = std::make_unique<PlanService>(*replays_, places_.replays);
   probe_service_ = std::make_unique<ProbeService>(
-      ProbeSupport{*jobs_, *runner_, *devices_, *disk_});
+      ProbeSupport{*jobs_, *runner_, *devices_, *disk_, places_.watches});
   server_service_ =
       std::make_unique<ServerService>([this] { return ReadStatus(); });
   MEMPLAN_ASSIGN_OR_RETURN(
@@ -210,8 +217,10 @@ void Daemon::Drain() {
   serving_ = false;
   if (rpc_ != nullptr) rpc_->StopServing();
   std::this_thread::sleep_for(options_.drain_delay);
+  drained_by_ = std::chrono::steady_clock::now() + options_.drain_grace;
   places_.uploads.Close();
   places_.replays.Close();
+  if (jobs_ != nullptr) jobs_->Drain(drained_by_);
 }
 
 void Daemon::Stop() {
@@ -220,7 +229,7 @@ void Daemon::Stop() {
   // First, so that no trial waits for a driver that hangs.
   if (devices_ != nullptr) devices_->Stop();
   if (jobs_ != nullptr) jobs_->Stop();
-  if (rpc_ != nullptr) rpc_->Shutdown(kShutdownPatience);
+  if (rpc_ != nullptr) rpc_->Shutdown(PatienceUntil(drained_by_));
   if (disk_ != nullptr) disk_->Stop();
   if (replays_ != nullptr) replays_->Stop();
   metrics_page_ = nullptr;
