@@ -1,4 +1,5 @@
-// The command line of memplan-server.
+// What memplan-server is told: by its command line, its environment and a file
+// of settings. settings.h has the table of them.
 #ifndef MEMPLAN_SERVER_PROGRAM_OPTIONS_H_
 #define MEMPLAN_SERVER_PROGRAM_OPTIONS_H_
 
@@ -17,10 +18,12 @@
 namespace memplan {
 
 struct ServerOptions {
-  std::string store;                // folder
-  std::string socket;               // path
-  std::optional<HostPort> listen;   // loopback; unset: the unix socket alone
-  std::optional<HostPort> metrics;  // unset: no page
+  std::string store;   // folder
+  std::string socket;  // path
+  // Loopback; unset: the unix socket alone.
+  std::optional<HostPort> listen = HostPort{"127.0.0.1", 7070};
+  // Unset: no page.
+  std::optional<HostPort> metrics = HostPort{"127.0.0.1", 9464};
   std::string worker;               // path of memplan-worker
   std::string worker_library_path;  // its LD_LIBRARY_PATH; empty for none
   bool exit_with_stdin = false;
@@ -35,16 +38,16 @@ struct ServerOptions {
   std::chrono::milliseconds drain_grace = std::chrono::seconds(10);
 };
 
-// The program is to end at once: it has been asked for help or its version, or
-// the command line is wrong.
+// The program is to end at once: it has been asked for help, its version or its
+// settings, or they are wrong.
 struct EndAtOnce {
   int exit_code = 0;
   std::string output;  // for stdout
   std::string error;   // for stderr
 };
 
-// Reads the arguments after the program's name. What they leave out comes from
-// `user` and from where this program lies.
+// Reads the arguments after the program's name, then what `user` has and the file
+// of settings. The other defaults come from where this program lies.
 std::variant<ServerOptions, EndAtOnce> ParseOptions(
     std::vector<std::string> arguments, const UserEnvironment& user);
 
