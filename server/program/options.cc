@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
+#include "server/devices/script_device_reader.h"
 
 namespace memplan {
 namespace {
@@ -43,6 +44,14 @@ void Declare(CLI::App& app, TypedOptions& typed) {
   app.add_option("--worker-library-path", options.worker_library_path,
                  "LD_LIBRARY_PATH of the worker alone, where libtorch is not "
                  "found without");
+  app.add_option("--devices", options.devices,
+                 "Where devices are read: nvml, or script:FILE with made-up "
+                 "ones for tests and demos")
+      ->capture_default_str();
+  app.add_option("--keep-probes", options.jobs.retention.keep_probes,
+                 "Ended probes that are kept, the last to end")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
   app.add_flag("--exit-with-stdin", options.exit_with_stdin,
                "End when standard input ends, as a private daemon does");
 }
@@ -67,6 +76,12 @@ absl::Status Complete(TypedOptions& typed) {
   if (options.store.empty()) {
     return absl::InvalidArgumentError(
         "neither XDG_STATE_HOME nor HOME is set; name a folder with --store");
+  }
+  if (options.devices != "nvml" &&
+      !options.devices.starts_with(kScriptPrefix)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--devices ", options.devices,
+                     ": `nvml` or `script:` and the path of a file is needed"));
   }
   if (options.socket.empty()) {
     return absl::InvalidArgumentError(
