@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "server/devices/context_reading.h"
+#include "server/devices/script_device_reader.h"
 #include "server/program/part_health.h"
 #include "server/program/socket_path.h"
 #include "server/services/call_observer.h"
@@ -58,6 +59,11 @@ milliseconds PatienceUntil(std::chrono::steady_clock::time_point deadline) {
                       deadline - std::chrono::steady_clock::now()));
 }
 
+absl::StatusOr<DeviceReader> ReaderOf(const std::string& devices) {
+  if (!devices.starts_with(kScriptPrefix)) return SystemDeviceReader();
+  return ScriptDeviceReader(devices.substr(kScriptPrefix.size()));
+}
+
 std::string OrNone(const std::optional<HostPort>& address) {
   return address ? FormatHostPort(*address) : "none";
 }
@@ -89,9 +95,11 @@ absl::Status Daemon::OpenStore() {
 }
 
 absl::Status Daemon::StartJobs() {
+  MEMPLAN_ASSIGN_OR_RETURN(DeviceReader reader, ReaderOf(options_.devices));
   devices_ =
-      std::make_unique<DeviceMonitor>(SystemDeviceReader(), kDeviceInterval);
+      std::make_unique<DeviceMonitor>(std::move(reader), kDeviceInterval);
   WorkerOptions workers;
+  workers.scripted_gpus = options_.devices.starts_with(kScriptPrefix);
   workers.program = options_.worker;
   workers.library_path = options_.worker_library_path;
   workers.begin_context = [this](const std::string& device_id) {
@@ -101,8 +109,10 @@ absl::Status Daemon::StartJobs() {
   if (absl::Status usable = runner_->CheckUsable(); !usable.ok()) {
     spdlog::warn("no probe can run: {}", std::string(usable.message()));
   }
-  MEMPLAN_ASSIGN_OR_RETURN(jobs_,
-                           ProbeJobs::Start({}, *probes_, *models_, *runner_));
+  ProbeJobs::Options jobs = options_.jobs;
+  jobs.read_devices = [this] { return devices_->ReadNow(kContextPatience); };
+  MEMPLAN_ASSIGN_OR_RETURN(
+      jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));
   return absl::OkStatus();
 }
 
@@ -113,7 +123,8 @@ absl::Status Daemon::StartServing() {
   model_service_ = std::make_unique<ModelService>(*models_, *disk_);
   plan_service_ = std::make_unique<PlanService>(*replays_, places_.replays);
   probe_service_ = std::make_unique<ProbeService>(
-      ProbeSupport{*jobs_, *runner_, *devices_, *disk_, places_.watches});
+      ProbeSupport{*jobs_, *runner_, *devices_, *disk_, places_.watches,
+                   options_.longest_wait});
   server_service_ =
       std::make_unique<ServerService>([this] { return ReadStatus(); });
   MEMPLAN_ASSIGN_OR_RETURN(

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
+#include "server/devices/script_device_reader.h"
 #include "server/program/host_port.h"
 
 namespace memplan {
@@ -29,6 +31,23 @@ SettingValue AddressOrNone(std::optional<HostPort>& target) {
   value.write = [&target] {
     return target ? FormatHostPort(*target) : kNoAddress;
   };
+  return value;
+}
+
+// `nvml`, or `script:` and the path of a file.
+SettingValue DevicesValue(std::string& target) {
+  SettingValue value;
+  value.form = "nvml|script:FILE";
+  value.unit = "`nvml`, or `script:FILE` with made-up devices";
+  value.read = [&target](const std::string& text) -> absl::Status {
+    if (text != "nvml" && !absl::StartsWith(text, kScriptPrefix)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "`", text, "`: `nvml` or `script:` and the path of a file is needed"));
+    }
+    target = text;
+    return absl::OkStatus();
+  };
+  value.write = [&target] { return target; };
   return value;
 }
 
@@ -81,6 +100,28 @@ std::vector<Setting> ConnectionSettings(RpcLimits& rpc) {
   };
 }
 
+std::vector<Setting> ProbeSettings(ServerOptions& options) {
+  using std::chrono::hours;
+  using std::chrono::seconds;
+  Retention& retention = options.jobs.retention;
+  return {
+      {"devices", DevicesValue(options.devices), "Where the devices are read"},
+      {"max_queued_probes", CountValue(options.jobs.max_queued, {1, 1'000'000}),
+       "Probes that may wait, all devices together"},
+      {"keep_probes", CountValue(retention.keep_probes, {1, 1'000'000}),
+       "Ended probes that are kept, with their traces; the last to end"},
+      {"keep_probes_for",
+       DurationValue(retention.keep_probes_for, {seconds(1), hours(87'600)}),
+       "How long ended probes are kept at the most"},
+      {"longest_wait",
+       DurationValue(options.longest_wait, {seconds(1), hours(24)}),
+       "The most that one call of WaitProbe waits"},
+      {"max_worker_deaths",
+       CountValue(options.jobs.workers.most_deaths, {1, 1000}),
+       "Workers of one probe that die in a row before it is given up"},
+  };
+}
+
 std::vector<Setting> RunningSettings(ServerOptions& options) {
   using std::chrono::hours;
   using std::chrono::seconds;
@@ -121,6 +162,7 @@ std::vector<SettingGroup> Settings(ServerOptions& options) {
   return {{"Places", PlaceSettings(options)},
           {"Access", AccessSettings(options)},
           {"Connections", ConnectionSettings(options.rpc)},
+          {"Probes", ProbeSettings(options)},
           {"Running", RunningSettings(options)},
           {"Log", LogSettings(options)}};
 }
