@@ -64,6 +64,17 @@ absl::StatusOr<DeviceReader> ReaderOf(const std::string& devices) {
   return ScriptDeviceReader(devices.substr(kScriptPrefix.size()));
 }
 
+// How often parts that nobody goes on with are looked for.
+milliseconds SweepInterval(const StoreRules& rules) {
+  return std::clamp<milliseconds>(rules.part_ttl / 4, milliseconds(250),
+                                  seconds(60));
+}
+
+// Nothing for 0, which is no bound.
+std::optional<int64_t> Bound(int64_t most) {
+  return most > 0 ? std::optional(most) : std::nullopt;
+}
+
 std::string OrNone(const std::optional<HostPort>& address) {
   return address ? FormatHostPort(*address) : "none";
 }
@@ -89,7 +100,8 @@ Daemon::~Daemon() { Stop(); }
 absl::Status Daemon::OpenStore() {
   MEMPLAN_ASSIGN_OR_RETURN(folder_, StoreFolder::Open(options_.store));
   MEMPLAN_ASSIGN_OR_RETURN(database_, Database::Open(folder_->database_path()));
-  MEMPLAN_ASSIGN_OR_RETURN(models_, OpenModelStore(*folder_, *database_));
+  MEMPLAN_ASSIGN_OR_RETURN(
+      models_, OpenModelStore(*folder_, *database_, options_.store_rules));
   MEMPLAN_ASSIGN_OR_RETURN(probes_, OpenProbeStore(*folder_, *database_));
   return absl::OkStatus();
 }
@@ -120,7 +132,8 @@ absl::Status Daemon::StartServing() {
   disk_ = std::make_unique<WorkQueue>(kDiskThreads, kDiskQueue);
   replays_ = std::make_unique<WorkQueue>(kReplayThreads, kReplayQueue);
   device_service_ = std::make_unique<DeviceService>(*devices_);
-  model_service_ = std::make_unique<ModelService>(*models_, *disk_);
+  model_service_ =
+      std::make_unique<ModelService>(*models_, *disk_, places_.uploads);
   plan_service_ = std::make_unique<PlanService>(*replays_, places_.replays);
   probe_service_ = std::make_unique<ProbeService>(
       ProbeSupport{*jobs_, *runner_, *devices_, *disk_, places_.watches,
@@ -134,6 +147,8 @@ absl::Status Daemon::StartServing() {
           {device_service_.get(), model_service_.get(), plan_service_.get(),
            probe_service_.get(), server_service_.get()}));
   serving_ = true;
+  sweeps_ = std::make_unique<Ticker>(SweepInterval(options_.store_rules),
+                                     [this] { models_->Sweep(); });
   part_checks_ =
       std::make_unique<Ticker>(kPartInterval, [this] { CheckParts(); });
   if (options_.metrics) {
@@ -157,7 +172,9 @@ MetricsInput Daemon::ReadMetrics() const {
           .workers = runner_->Counts(),
           .calls = calls_.Read(),
           .parts = parts(),
-          .state = state_};
+          .state = state_,
+          .store = models_->Use(),
+          .uploads = model_service_->uploads()};
 }
 
 ServerStatus Daemon::ReadStatus() const {
@@ -181,6 +198,11 @@ std::vector<LimitStatus> Daemon::ReadLimits() const {
   const auto add = [&limits](const char* name, const Places& places) {
     limits.push_back({name, places.taken(), places.most()});
   };
+  const StoreUse store = models_->Use();
+  limits.push_back({"store_bytes", store.model_bytes + store.part_bytes,
+                    Bound(options_.store_rules.max_bytes)});
+  limits.push_back({"store_models", store.models + store.parts,
+                    Bound(options_.store_rules.max_models)});
   add("uploads", places_.uploads);
   add("watches", places_.watches);
   add("replays", places_.replays);
@@ -237,6 +259,7 @@ void Daemon::Drain() {
 void Daemon::Stop() {
   if (state_.exchange(ServerState::kDraining) == ServerState::kServing) Drain();
   part_checks_ = nullptr;
+  sweeps_ = nullptr;
   // First, so that no trial waits for a driver that hangs.
   if (devices_ != nullptr) devices_->Stop();
   if (jobs_ != nullptr) jobs_->Stop();

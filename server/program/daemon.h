@@ -100,6 +100,7 @@ class Daemon {
   std::unique_ptr<ServerService> server_service_;
   std::unique_ptr<RpcServer> rpc_;
   std::unique_ptr<Ticker> part_checks_;
+  std::unique_ptr<Ticker> sweeps_;
   std::unique_ptr<HttpEndpoint> metrics_page_;
 };
 

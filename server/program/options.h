@@ -15,6 +15,7 @@
 #include "server/program/default_paths.h"
 #include "server/program/host_port.h"
 #include "server/program/rpc_server.h"
+#include "server/store/store_quota.h"
 
 namespace memplan {
 
@@ -38,6 +39,7 @@ struct ServerOptions {
   LogFormat log_format = LogFormat::kJson;
   LogLevel log_level = LogLevel::kInfo;
   RpcLimits rpc;
+  StoreRules store_rules;
   // How long health says NOT SERVING before new work is refused, so that load
   // balancers can turn away; then how long calls and trials may go on.
   std::chrono::milliseconds drain_delay{0};
