@@ -22,9 +22,9 @@ using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
 // In TrialOutcome's order.
-constexpr std::array<std::string_view, 6> kOutcomeWords = {
+constexpr std::array<std::string_view, 7> kOutcomeWords = {
     "fits",         "out_of_memory", "shape_refused",
-    "model_failed", "timed_out",     "worker_died"};
+    "model_failed", "timed_out",     "worker_died",   "sandbox_refused"};
 
 MetricFamily Family(std::string name, std::string help, MetricType type) {
   return {std::move(name), std::move(help), type, {}};

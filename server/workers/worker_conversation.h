@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cuda/worker/messages/messages.h"
 #include "server/devices/context_reading.h"
@@ -20,6 +21,7 @@ enum class TalkEnd {
   kTimedOut,      // a deadline passed
   kNonsense,      // the worker broke the protocol; `words` tell how
   kOtherVersion,  // the worker speaks another version; `words` tell
+  kNotSandboxed,  // a layer that the request requires is missing; `words` tell
   kCancelled,
 };
 
@@ -29,6 +31,8 @@ struct Talk {
   bool said_hello = false;
   // What the worker did last: start, load, step or report.
   std::string phase = "start";
+  // Told if the request asks for a sandbox.
+  std::vector<gpu::SandboxLayer> sandbox;
   std::optional<gpu::Report> report;
   std::optional<ContextReading> context;
 };

@@ -226,7 +226,7 @@ void Serve(std::string_view name) {
 }  // namespace
 }  // namespace memplan::testing
 
-int main(int, char** argv) {
+int main(int argc, char** argv) {
   const std::string_view program = argv[0];
   memplan::testing::Serve(program.substr(program.rfind('/') + 1));
   _exit(0);  // past the thread that watches the daemon
