@@ -48,6 +48,7 @@ Client::Client(ClientOptions options) : options_(std::move(options)) {
   devices_ = v1::DeviceService::NewStub(channel);
   plans_ = v1::PlanService::NewStub(channel);
   probes_ = v1::ProbeService::NewStub(channel);
+  server_ = v1::ServerService::NewStub(channel);
 }
 
 Client::~Client() = default;
@@ -174,6 +175,23 @@ absl::StatusOr<v1::DeleteModelResponse> Client::DeleteModel(
 absl::StatusOr<v1::ListDevicesResponse> Client::ListDevices() {
   return Call(*devices_, &v1::DeviceService::StubInterface::ListDevices,
               v1::ListDevicesRequest());
+}
+
+absl::StatusOr<v1::ServerStatus> Client::GetServerStatus() {
+  MEMPLAN_ASSIGN_OR_RETURN(
+      v1::GetServerStatusResponse response,
+      Call(*server_, &v1::ServerService::StubInterface::GetServerStatus,
+           v1::GetServerStatusRequest()));
+  return std::move(*response.mutable_status());
+}
+
+absl::StatusOr<v1::LogLevel> Client::SetLogLevel(v1::LogLevel level) {
+  v1::SetLogLevelRequest request;
+  request.set_level(level);
+  MEMPLAN_ASSIGN_OR_RETURN(
+      const v1::SetLogLevelResponse response,
+      Call(*server_, &v1::ServerService::StubInterface::SetLogLevel, request));
+  return response.previous();
 }
 
 absl::StatusOr<v1::Probe> Client::CreateProbe(const v1::ProbeSpec& spec,

@@ -24,6 +24,7 @@
 #include "memplan/v1/model_service.grpc.pb.h"
 #include "memplan/v1/plan_service.grpc.pb.h"
 #include "memplan/v1/probe_service.grpc.pb.h"
+#include "memplan/v1/server_service.grpc.pb.h"
 
 namespace memplan {
 
@@ -81,6 +82,10 @@ class Client {
 
   absl::StatusOr<v1::ListDevicesResponse> ListDevices();
 
+  absl::StatusOr<v1::ServerStatus> GetServerStatus();
+  // Returns the level before.
+  absl::StatusOr<v1::LogLevel> SetLogLevel(v1::LogLevel level);
+
   absl::StatusOr<v1::Probe> CreateProbe(const v1::ProbeSpec& spec,
                                         const std::string& request_id);
   absl::StatusOr<v1::Probe> GetProbe(const std::string& id);
@@ -123,6 +128,7 @@ class Client {
   std::unique_ptr<v1::DeviceService::StubInterface> devices_;
   std::unique_ptr<v1::PlanService::StubInterface> plans_;
   std::unique_ptr<v1::ProbeService::StubInterface> probes_;
+  std::unique_ptr<v1::ServerService::StubInterface> server_;
 };
 
 }  // namespace memplan

@@ -51,6 +51,8 @@ int RunCommandLine(const std::vector<std::string>& arguments,
   AddEstimateVerb(app, command);
   AddModelsVerb(app, command);
   AddDevicesVerb(app, command);
+  AddStatusVerb(app, command);
+  AddLogLevelVerb(app, command);
   try {
     // CLI11 takes a vector from its end.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

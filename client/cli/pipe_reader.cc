@@ -15,10 +15,10 @@ constexpr size_t kTailBytes = 4096;
 
 }  // namespace
 
-PipeReader::PipeReader(int descriptor, std::string awaited_line)
+PipeReader::PipeReader(int descriptor, std::string awaited)
     : descriptor_(descriptor),
       wake_(eventfd(0, EFD_CLOEXEC)),
-      awaited_line_(std::move(awaited_line)),
+      awaited_(std::move(awaited)),
       thread_([this] { Read(); }) {}
 
 PipeReader::~PipeReader() {
@@ -52,7 +52,7 @@ void PipeReader::Take(std::string_view text) {
       if (line_.size() < kTailBytes) line_ += c;
       continue;
     }
-    if (line_.starts_with(awaited_line_)) seen_ = true;
+    if (line_.find(awaited_) != std::string::npos) seen_ = true;
     line_.clear();
   }
   tail_ += text;

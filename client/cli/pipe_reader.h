@@ -18,9 +18,9 @@ class PipeReader {
  public:
   enum class LineWait { kSeen, kEnded, kTimedOut };
 
-  // Owns `descriptor`, the reading end of a pipe. Looks for a line that begins
-  // with `awaited_line`.
-  PipeReader(int descriptor, std::string awaited_line);
+  // Owns `descriptor`, the reading end of a pipe. Looks for a line that
+  // contains `awaited`.
+  PipeReader(int descriptor, std::string awaited);
   // Stops reading, whether the pipe has ended or not.
   ~PipeReader();
   PipeReader(const PipeReader&) = delete;
@@ -41,7 +41,7 @@ class PipeReader {
 
   const int descriptor_;
   const int wake_;  // an eventfd that ends the thread
-  const std::string awaited_line_;
+  const std::string awaited_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::string line_;  // the line being read

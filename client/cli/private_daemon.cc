@@ -27,7 +27,7 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr char kReadyLine[] = "memplan-server: ready";
+constexpr char kReadyWords[] = "ready socket=";
 constexpr milliseconds kExitPoll = milliseconds(5);
 // Only a process stuck in a driver survives SIGKILL for long.
 constexpr milliseconds kKillPatience = std::chrono::seconds(10);
@@ -151,7 +151,7 @@ absl::Status PrivateDaemon::Spawn() {
   absl::Cleanup close_in = [&in] { close(in.reading); };
   MEMPLAN_ASSIGN_OR_RETURN(const Pipe err, MakePipe());
   absl::Cleanup close_err = [&err] { close(err.writing); };
-  stderr_ = std::make_unique<PipeReader>(err.reading, kReadyLine);
+  stderr_ = std::make_unique<PipeReader>(err.reading, kReadyWords);
   std::vector<std::string> arguments = {
       options_.program, "--socket",  socket_path_, "--listen",
       "none",           "--metrics", "none",       "--exit-with-stdin"};

@@ -22,6 +22,8 @@ void AddProfileVerb(CLI::App& app, Command& command);
 void AddWatchVerb(CLI::App& app, Command& command);
 void AddCancelVerb(CLI::App& app, Command& command);
 void AddListVerb(CLI::App& app, Command& command);
+void AddStatusVerb(CLI::App& app, Command& command);
+void AddLogLevelVerb(CLI::App& app, Command& command);
 
 }  // namespace memplan
 

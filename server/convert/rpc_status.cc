@@ -18,14 +18,15 @@ struct RetryDelay {
   std::string_view reason;
   int64_t seconds;
 };
-constexpr std::array<RetryDelay, 6> kRetryDelays = {{
+constexpr auto kRetryDelays = std::to_array<RetryDelay>({
     {"DEVICES_NOT_READ", 1},
     {"TOO_MANY_REPLAYS", 1},
+    {"TOO_MANY_WATCHES", 1},
     {"TOO_MANY_UPLOADS", 1},
     {"SERVER_BUSY", 1},
     {"QUEUE_FULL", 10},
     {"SHUTTING_DOWN", 5},
-}};
+});
 
 std::optional<int64_t> RetrySeconds(std::string_view reason) {
   for (const RetryDelay& delay : kRetryDelays) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "server/metrics/call_families.h"
 #include "server/metrics/model_peaks.h"
 
 namespace memplan {
@@ -198,6 +199,21 @@ void AppendWorkers(const WorkerCounts& workers,
   page.push_back(std::move(deaths));
 }
 
+void AppendParts(const MetricsInput& input, std::vector<MetricFamily>& page) {
+  page.push_back(Single("memplan_draining",
+                        "1 if the daemon is about to end and refuses new work, "
+                        "else 0.",
+                        MetricType::Gauge,
+                        input.state == ServerState::kDraining ? 1 : 0));
+  MetricFamily healthy =
+      Family("memplan_part_healthy",
+             "1 if this part of the daemon works, else 0.", MetricType::Gauge);
+  for (const PartStatus& part : input.parts) {
+    Add(healthy, {{"part", part.name}}, part.healthy ? 1 : 0);
+  }
+  page.push_back(std::move(healthy));
+}
+
 }  // namespace
 
 std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
@@ -214,6 +230,10 @@ std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
   AppendModels(LatestModelPeaks(input.probes, kMostModels), page);
   AppendProbes(input, page);
   AppendWorkers(input.workers, page);
+  AppendParts(input, page);
+  for (MetricFamily& family : CallFamilies(input.calls)) {
+    page.push_back(std::move(family));
+  }
   return page;
 }
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "server/base/call_counts.h"
+#include "server/base/server_status.h"
 #include "server/devices/device_monitor.h"
 #include "server/jobs/probe_jobs.h"
 #include "server/probe/probe.h"
@@ -30,6 +32,9 @@ struct MetricsInput {
   std::vector<std::shared_ptr<const Probe>> probes;  // newest first
   JobCounts jobs;
   WorkerCounts workers;
+  std::vector<MethodCalls> calls;
+  std::vector<PartStatus> parts;
+  ServerState state = ServerState::kServing;
 };
 
 // Numbers that are not known have no series, as a device's total that its driver

@@ -1,15 +1,20 @@
 #include "server/program/daemon.h"
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "server/devices/context_reading.h"
+#include "server/program/part_health.h"
 #include "server/program/socket_path.h"
+#include "server/services/call_observer.h"
 
 namespace memplan {
 namespace {
@@ -20,6 +25,8 @@ using std::chrono::seconds;
 constexpr milliseconds kDeviceInterval = seconds(2);
 // How long a trial waits for a driver to say what its process holds.
 constexpr milliseconds kContextPatience = seconds(5);
+// How often the parts are looked at.
+constexpr milliseconds kPartInterval = seconds(2);
 constexpr milliseconds kShutdownPatience = seconds(3);
 // At most eight uploads and a few short calls wait for the disk at a time.
 constexpr int kDiskThreads = 2;
@@ -61,7 +68,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(ServerOptions options) {
 
 Daemon::Daemon(ServerOptions options)
     : options_(std::move(options)),
-      start_time_(std::chrono::system_clock::now()) {}
+      start_time_(std::chrono::system_clock::now()),
+      calls_(MethodsOf(ServiceNames())) {}
 
 Daemon::~Daemon() { Stop(); }
 
@@ -96,14 +104,20 @@ absl::Status Daemon::StartServing() {
   replays_ = std::make_unique<WorkQueue>(kReplayThreads, kReplayQueue);
   device_service_ = std::make_unique<DeviceService>(*devices_);
   model_service_ = std::make_unique<ModelService>(*models_, *disk_);
-  plan_service_ = std::make_unique<PlanService>(*replays_);
+  plan_service_ = std::make_unique<PlanService>(*replays_, places_.replays);
   probe_service_ = std::make_unique<ProbeService>(
       ProbeSupport{*jobs_, *runner_, *devices_, *disk_});
+  server_service_ =
+      std::make_unique<ServerService>([this] { return ReadStatus(); });
   MEMPLAN_ASSIGN_OR_RETURN(
-      rpc_, RpcServer::Start(options_.socket, options_.listen,
-                             {device_service_.get(), model_service_.get(),
-                              plan_service_.get(), probe_service_.get()}));
+      rpc_,
+      RpcServer::Start(
+          options_.socket, options_.listen, options_.rpc, calls_,
+          {device_service_.get(), model_service_.get(), plan_service_.get(),
+           probe_service_.get(), server_service_.get()}));
   serving_ = true;
+  part_checks_ =
+      std::make_unique<Ticker>(kPartInterval, [this] { CheckParts(); });
   if (options_.metrics) {
     MEMPLAN_ASSIGN_OR_RETURN(
         metrics_page_,
@@ -122,7 +136,66 @@ MetricsInput Daemon::ReadMetrics() const {
           .devices = devices_->Latest(),
           .probes = jobs_->List(),
           .jobs = jobs_->Counts(),
-          .workers = runner_->Counts()};
+          .workers = runner_->Counts(),
+          .calls = calls_.Read(),
+          .parts = parts(),
+          .state = state_};
+}
+
+ServerStatus Daemon::ReadStatus() const {
+  ServerStatus status;
+  status.version = MEMPLAN_VERSION;
+  status.state = state_;
+  status.start_time = start_time_;
+  status.pid = getpid();
+  status.log_level = GetLogLevel();
+  status.parts = parts();
+  status.limits = ReadLimits();
+  status.store_path = folder_->path();
+  status.worker_path = options_.worker;
+  return status;
+}
+
+std::vector<LimitStatus> Daemon::ReadLimits() const {
+  const JobCounts jobs = jobs_->Counts();
+  std::vector<LimitStatus> limits = {{"queued_probes", jobs.queued, {}},
+                                     {"running_probes", jobs.running, {}}};
+  const auto add = [&limits](const char* name, const Places& places) {
+    limits.push_back({name, places.taken(), places.most()});
+  };
+  add("uploads", places_.uploads);
+  add("watches", places_.watches);
+  add("replays", places_.replays);
+  return limits;
+}
+
+void Daemon::CheckParts() {
+  const auto devices = devices_->Latest();
+  std::vector<PartStatus> now = {
+      DevicesHealth(devices.get(), std::chrono::system_clock::now(),
+                    options_.expected_gpus),
+      StoreHealth(folder_->path(), *database_),
+      WorkersHealth(runner_->CheckUsable())};
+  for (const PartStatus& part : now) {
+    rpc_->SetPartHealth(part.name, part.healthy);
+  }
+  const std::lock_guard lock(parts_mutex_);
+  for (const PartStatus& part : now) {
+    const bool was_healthy = std::none_of(
+        parts_.begin(), parts_.end(), [&part](const PartStatus& before) {
+          return before.name == part.name && !before.healthy;
+        });
+    if (part.healthy == was_healthy) continue;
+    spdlog::log(part.healthy ? spdlog::level::info : spdlog::level::warn,
+                "{} {}: {}", part.name, part.healthy ? "work again" : "fail",
+                part.detail);
+  }
+  parts_ = std::move(now);
+}
+
+std::vector<PartStatus> Daemon::parts() const {
+  const std::lock_guard lock(parts_mutex_);
+  return parts_;
 }
 
 std::string Daemon::ReadyLine() const {
@@ -133,9 +206,17 @@ std::string Daemon::ReadyLine() const {
                       " metrics=", OrNone(metrics), " store=", folder_->path());
 }
 
-void Daemon::Stop() {
+void Daemon::Drain() {
   serving_ = false;
   if (rpc_ != nullptr) rpc_->StopServing();
+  std::this_thread::sleep_for(options_.drain_delay);
+  places_.uploads.Close();
+  places_.replays.Close();
+}
+
+void Daemon::Stop() {
+  if (state_.exchange(ServerState::kDraining) == ServerState::kServing) Drain();
+  part_checks_ = nullptr;
   // First, so that no trial waits for a driver that hangs.
   if (devices_ != nullptr) devices_->Stop();
   if (jobs_ != nullptr) jobs_->Stop();

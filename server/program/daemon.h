@@ -7,10 +7,15 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/base/call_counts.h"
+#include "server/base/server_status.h"
+#include "server/base/ticker.h"
 #include "server/base/work_queue.h"
 #include "server/devices/device_monitor.h"
 #include "server/jobs/probe_jobs.h"
@@ -20,8 +25,10 @@
 #include "server/program/rpc_server.h"
 #include "server/services/device_service.h"
 #include "server/services/model_service.h"
+#include "server/services/places.h"
 #include "server/services/plan_service.h"
 #include "server/services/probe_service.h"
+#include "server/services/server_service.h"
 #include "server/store/database.h"
 #include "server/store/model_store.h"
 #include "server/store/probe_store.h"
@@ -45,9 +52,10 @@ class Daemon {
   // `ready socket=… tcp=… metrics=… store=…`, with `none` for what is off.
   std::string ReadyLine() const;
 
-  // Ends in order: health says NOT SERVING, running trials are killed (their
-  // probes run again after the next start), watches end, calls end or are
-  // cancelled after three seconds. Later calls do nothing.
+  // Ends in order, within the options' drain_delay and drain_grace together:
+  // health says NOT SERVING; after the delay new work is refused; running trials
+  // and calls may end; what has not by then is cut short (probes go on after the
+  // next start). Later calls do nothing.
   void Stop();
 
  private:
@@ -57,10 +65,21 @@ class Daemon {
   absl::Status StartJobs();
   absl::Status StartServing();
   MetricsInput ReadMetrics() const;
+  ServerStatus ReadStatus() const;
+  std::vector<LimitStatus> ReadLimits() const;
+  void Drain();
+  // Looks at every part, and tells the health service.
+  void CheckParts();
+  std::vector<PartStatus> parts() const;
 
   const ServerOptions options_;
   const Time start_time_;
   std::atomic<bool> serving_ = false;
+  std::atomic<ServerState> state_ = ServerState::kServing;
+  CallCounts calls_;
+  CallPlaces places_;
+  mutable std::mutex parts_mutex_;
+  std::vector<PartStatus> parts_;  // under parts_mutex_
 
   std::unique_ptr<StoreFolder> folder_;
   std::unique_ptr<Database> database_;
@@ -75,7 +94,9 @@ class Daemon {
   std::unique_ptr<ModelService> model_service_;
   std::unique_ptr<PlanService> plan_service_;
   std::unique_ptr<ProbeService> probe_service_;
+  std::unique_ptr<ServerService> server_service_;
   std::unique_ptr<RpcServer> rpc_;
+  std::unique_ptr<Ticker> part_checks_;
   std::unique_ptr<HttpEndpoint> metrics_page_;
 };
 

@@ -1,6 +1,5 @@
 // memplan-server: the daemon. Runs in the foreground, logs to stderr, ends
 // orderly on SIGTERM or SIGINT.
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
@@ -11,18 +10,13 @@
 #include <variant>
 #include <vector>
 
+#include "server/base/log.h"
 #include "server/program/daemon.h"
 #include "server/program/end_signals.h"
 #include "server/program/options.h"
 
 namespace memplan {
 namespace {
-
-void LogToStderr() {
-  auto logger = spdlog::stderr_logger_mt("memplan-server");
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %n: %l: %v");
-  spdlog::set_default_logger(std::move(logger));
-}
 
 int Run(const std::vector<std::string>& arguments) {
   EndSignals signals;
@@ -33,15 +27,14 @@ int Run(const std::vector<std::string>& arguments) {
     return end->exit_code;
   }
   const auto& options = std::get<ServerOptions>(parsed);
-  LogToStderr();
+  StartLogging(options.log_format, options.log_level);
   auto daemon = Daemon::Start(options);
   if (!daemon.ok()) {
     const std::string words(daemon.status().message());
     (void)std::fprintf(stderr, "memplan-server: %s\n", words.c_str());
     return 1;
   }
-  (void)std::fprintf(stderr, "memplan-server: %s\n",
-                     (*daemon)->ReadyLine().c_str());
+  Announce((*daemon)->ReadyLine());
   const std::string end = signals.Wait(options.exit_with_stdin);
   spdlog::info("ending, because of {}", end);
   (*daemon)->Stop();

@@ -2,13 +2,17 @@
 #ifndef MEMPLAN_SERVER_PROGRAM_OPTIONS_H_
 #define MEMPLAN_SERVER_PROGRAM_OPTIONS_H_
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "server/base/log.h"
 #include "server/program/default_paths.h"
 #include "server/program/host_port.h"
+#include "server/program/rpc_server.h"
 
 namespace memplan {
 
@@ -20,6 +24,15 @@ struct ServerOptions {
   std::string worker;               // path of memplan-worker
   std::string worker_library_path;  // its LD_LIBRARY_PATH; empty for none
   bool exit_with_stdin = false;
+  // With fewer GPUs than these the devices count as failing.
+  int64_t expected_gpus = 0;
+  LogFormat log_format = LogFormat::kJson;
+  LogLevel log_level = LogLevel::kInfo;
+  RpcLimits rpc;
+  // How long health says NOT SERVING before new work is refused, so that load
+  // balancers can turn away; then how long calls and trials may go on.
+  std::chrono::milliseconds drain_delay{0};
+  std::chrono::milliseconds drain_grace = std::chrono::seconds(10);
 };
 
 // The program is to end at once: it has been asked for help or its version, or

@@ -12,25 +12,48 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/base/call_counts.h"
 #include "server/program/host_port.h"
 
 namespace memplan {
+
+// The API's services, by full name. Health knows each; the empty name is the whole
+// daemon.
+const std::vector<std::string>& ServiceNames();
+
+// How long connections last and how many calls they may have open.
+struct RpcLimits {
+  // Clients that are silent are asked this often whether they are there …
+  std::chrono::milliseconds keepalive_interval = std::chrono::seconds(30);
+  // … and dropped if they do not answer in time.
+  std::chrono::milliseconds keepalive_timeout = std::chrono::seconds(10);
+  // A connection this old is asked to end; its calls may go on for the grace.
+  std::chrono::milliseconds max_connection_age = std::chrono::hours(1);
+  std::chrono::milliseconds connection_age_grace = std::chrono::minutes(10);
+  // Calls in progress on one connection; more wait in the client.
+  int max_calls_per_connection = 100;
+};
 
 // Thread-safe but for Shutdown, which one thread calls.
 class RpcServer {
  public:
   // Serves `services`, which must outlive it, on the unix socket and, if given,
-  // on a TCP port. Returns kUnavailable, with what to do, if an address cannot
-  // be had.
+  // on a TCP port. `counts` counts the calls and must outlive it too. Returns
+  // kUnavailable, with what to do, if an address cannot be had.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       const std::string& socket, const std::optional<HostPort>& listen,
+      const RpcLimits& limits, CallCounts& counts,
       const std::vector<grpc::Service*>& services);
 
   // The TCP address, with the port that the system chose; unset without one.
   const std::optional<HostPort>& listen() const { return listen_; }
 
-  // Answers health checks of the whole and of each part from now on with NOT
-  // SERVING.
+  // What health checks of the part called `name` are answered with; nothing once
+  // StopServing was called.
+  void SetPartHealth(const std::string& name, bool healthy);
+
+  // Answers health checks of the whole, of each service and of each part from
+  // now on with NOT SERVING.
   void StopServing();
 
   // Takes no more calls, cancels those that have not ended within `patience`,

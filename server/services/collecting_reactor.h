@@ -8,11 +8,12 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <atomic>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "server/base/work_queue.h"
 #include "server/services/baton.h"
+#include "server/services/places.h"
 #include "server/services/refusals.h"
 #include "server/services/rich_status.h"
 
@@ -21,8 +22,7 @@ namespace memplan {
 // What all such calls share. Thread-safe; outlives them.
 struct CollectingSupport {
   WorkQueue& queue;
-  int max_calls = 4;
-  std::atomic<int> calls = 0;  // in progress
+  Places& places;
 };
 
 // Owns itself: made by a handler, gone once gRPC is done with it. `Request` and
@@ -35,13 +35,15 @@ class CollectingReactor : public grpc::ServerReadReactor<Request> {
                     grpc::CallbackServerContext* context, Response* response)
       : support_(support), context_(context), response_(response) {}
 
-  // Begins to read, or refuses with TOO_MANY_REPLAYS. To be called once, within the
+  // Begins to read, or refuses for want of a place. To be called once, within the
   // handler and when all of the object is made.
   void Begin() {
-    if (++support_.calls > support_.max_calls) {
-      End(TooManyReplays(support_.max_calls));
-    } else {
+    auto place = support_.places.Take(ClientOf(*context_));
+    if (place.ok()) {
+      place_ = *std::move(place);
       ReadOn();
+    } else {
+      End(place.status());
     }
     // gRPC holds what was started back until the handler returns.
     baton_.Pass();
@@ -86,7 +88,7 @@ class CollectingReactor : public grpc::ServerReadReactor<Request> {
   }
   // Gives its place to another call, then ends.
   void End(const absl::Status& status) {
-    --support_.calls;
+    place_ = Place();
     baton_.Pass();
     this->Finish(ToGrpcStatus(status));
   }
@@ -94,6 +96,7 @@ class CollectingReactor : public grpc::ServerReadReactor<Request> {
   CollectingSupport& support_;
   grpc::CallbackServerContext* const context_;
   Response* const response_;
+  Place place_;
   Request request_;
   Baton baton_;  // for what this and the call hold
 };

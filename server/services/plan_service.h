@@ -9,10 +9,11 @@
 
 namespace memplan {
 
-// Thread-safe. `queue`, on which replays run, must outlive it and its calls.
+// Thread-safe. `queue`, on which replays run, and `places` must outlive it and
+// its calls.
 class PlanService final : public v1::PlanService::CallbackService {
  public:
-  explicit PlanService(WorkQueue& queue) : support_{queue} {}
+  PlanService(WorkQueue& queue, Places& places) : support_{queue, places} {}
 
   grpc::ServerReadReactor<v1::ReplayRequest>* Replay(
       grpc::CallbackServerContext* context,

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 
-#include "absl/strings/str_cat.h"
 #include "server/base/reason.h"
 
 namespace memplan {
@@ -30,13 +29,12 @@ absl::Status ReplayQueueBusy() {
       "SERVER_BUSY");
 }
 
-absl::Status TooManyReplays(int most) {
+absl::Status ShuttingDown() {
   return WithReason(
-      absl::ResourceExhaustedError(absl::StrCat(
-          most,
-          " replays and estimates are in progress, the most there may "
-          "be; try again when one has ended")),
-      "TOO_MANY_REPLAYS");
+      absl::UnavailableError(
+          "the daemon is shutting down and takes no new work; try "
+          "again once it is back"),
+      "SHUTTING_DOWN");
 }
 
 }  // namespace memplan

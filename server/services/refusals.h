@@ -17,8 +17,8 @@ absl::Status DiskBusy();
 // kResourceExhausted (SERVER_BUSY): the queue of replays took no more work.
 absl::Status ReplayQueueBusy();
 
-// kResourceExhausted (TOO_MANY_REPLAYS): `most` calls are in progress.
-absl::Status TooManyReplays(int most);
+// kUnavailable (SHUTTING_DOWN): the daemon is about to end.
+absl::Status ShuttingDown();
 
 }  // namespace memplan
 

@@ -107,4 +107,11 @@ absl::Status Database::Run(
   }
 }
 
+absl::Status Database::Check() {
+  return Run("look at the database", [](SQLite::Database& connection) {
+    (void)connection.execAndGet("SELECT count(*) FROM models");
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace memplan

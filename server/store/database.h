@@ -39,6 +39,9 @@ class Database {
   absl::Status Run(std::string_view what,
                    const std::function<absl::Status(SQLite::Database&)>& work);
 
+  // Reads a little, to see that the file is there and whole. As Run.
+  absl::Status Check();
+
  private:
   explicit Database(std::unique_ptr<SQLite::Database> connection);
 

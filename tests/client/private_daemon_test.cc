@@ -49,7 +49,7 @@ class PrivateDaemonTest : public ::testing::Test {
 };
 
 // Serves until its standard input ends.
-constexpr char kServes[] = "echo memplan-server: ready >&2; exec cat";
+constexpr char kServes[] = "echo it is ready socket=s >&2; exec cat";
 
 bool ProcessExists(pid_t pid) { return kill(pid, 0) == 0; }
 
@@ -116,7 +116,7 @@ TEST_F(PrivateDaemonTest, TellsThatTheProgramCannotBeStarted) {
 TEST_F(PrivateDaemonTest, KeepsTheLastOfWhatItSays) {
   auto daemon = PrivateDaemon::Start(
       {.program = Program("i=0; while [ $i -lt 1000 ]; do echo line $i >&2; "
-                          "i=$((i+1)); done; echo memplan-server: ready >&2; "
+                          "i=$((i+1)); done; echo it is ready socket=s >&2; "
                           "exec cat")});
   ASSERT_THAT(daemon, IsOk());
   const std::string words = (*daemon)->LastWords();

@@ -31,7 +31,7 @@ class DaemonProcess:
         deadline = begin + 20
         while time.monotonic() < deadline:
             text = self.log.read_bytes()[begin_size:].decode()
-            ready = re.search(r"memplan-server: ready .*metrics=(\S+)", text)
+            ready = re.search(r"ready socket=.*metrics=(\S+)", text)
             if ready:
                 self.start_seconds = time.monotonic() - begin
                 self.metrics = ready.group(1)

@@ -100,12 +100,12 @@ class Server:
     def _listen(self, process, ready):
         for line in process.stderr:
             self.words.append(line)
-            if line.startswith("memplan-server: ready"):
+            if "ready socket=" in line:
                 ready.set()
         ready.set()
 
     def _ready_line(self):
-        return next((w for w in self.words if w.startswith("memplan-server: ready")), "")
+        return next((w for w in self.words if "ready socket=" in w), "")
 
     def workers(self):
         children = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/children")

@@ -75,7 +75,7 @@ class ApiServer {
     jobs_ = *ProbeJobs::Start({}, *probes_, *models_, runner_);
     device_service_ = std::make_unique<DeviceService>(devices_);
     model_service_ = std::make_unique<ModelService>(*models_, disk_);
-    plan_service_ = std::make_unique<PlanService>(replays_);
+    plan_service_ = std::make_unique<PlanService>(replays_, places_.replays);
     probe_service_ = std::make_unique<ProbeService>(
         ProbeSupport{*jobs_, runner_, devices_, disk_});
     const std::string address = "unix:" + dir_.Path("socket");
@@ -120,6 +120,7 @@ class ApiServer {
   RunnerWithWorker runner_;
   DeviceMonitor devices_;
   WorkQueue disk_{2, 64};
+  CallPlaces places_;
   WorkQueue replays_{1, 16};
   std::unique_ptr<StoreFolder> folder_;
   std::unique_ptr<Database> database_;

@@ -133,5 +133,31 @@ TEST(BuildFamiliesTest, CountsProbesTrialsAndWorkers) {
               HasSubstr("memplan_worker_deaths_total{cause=\"lingered\"} 7\n"));
 }
 
+TEST(BuildFamiliesTest, CountsCallsAndHowLongTheyTook) {
+  const std::string page = Page(SampleMetrics());
+  const std::string labels =
+      "service=\"memplan.v1.DeviceService\",method=\"GetDevice\"";
+  EXPECT_THAT(page, HasSubstr("memplan_rpcs_total{" + labels +
+                              ",code=\"NOT_FOUND\"} 4\n"));
+  EXPECT_THAT(page, Not(HasSubstr(labels + ",code=\"OK\"")));
+  EXPECT_THAT(page, HasSubstr("memplan_rpcs_in_progress{" + labels + "} 2\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_rpc_seconds_bucket{" + labels +
+                              ",le=\"5e-05\"} 0\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_rpc_seconds_bucket{" + labels +
+                              ",le=\"1\"} 3\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_rpc_seconds_bucket{" + labels +
+                              ",le=\"+Inf\"} 4\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_rpc_seconds_sum{" + labels + "} 2.5\n"));
+}
+
+TEST(BuildFamiliesTest, TellsOfPartsAndOfTheEnd) {
+  MetricsInput input = SampleMetrics();
+  EXPECT_THAT(Page(input),
+              HasSubstr("memplan_part_healthy{part=\"store\"} 0\n"));
+  EXPECT_THAT(Page(input), HasSubstr("memplan_draining 0\n"));
+  input.state = ServerState::kDraining;
+  EXPECT_THAT(Page(input), HasSubstr("memplan_draining 1\n"));
+}
+
 }  // namespace
 }  // namespace memplan::testing

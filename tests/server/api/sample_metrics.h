@@ -51,6 +51,14 @@ inline MetricsInput SampleMetrics() {
   input.jobs.trials_by_outcome = {11, 12, 13, 14, 15, 16};
   input.workers.started = 81;
   input.workers.lingered = 7;
+  MethodCalls& calls = input.calls.emplace_back();
+  calls.method = {"memplan.v1.DeviceService", "GetDevice", true};
+  calls.in_progress = 2;
+  calls.ended_by_code[5] = 4;
+  calls.by_bucket[1] = 3;
+  calls.by_bucket.back() = 1;
+  calls.seconds = 2.5;
+  input.parts = {{"store", false, "full"}};
   return input;
 }
 

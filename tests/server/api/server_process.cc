@@ -14,7 +14,7 @@
 namespace memplan::testing {
 namespace {
 
-constexpr const char* kReady = "memplan-server: ready";
+constexpr const char* kReady = "ready socket=";
 
 struct Pipe {
   Descriptor reading;
@@ -101,7 +101,8 @@ std::string ValueIn(const std::string& ready_line, const std::string& name) {
   const size_t at = ready_line.find(" " + name + "=");
   if (at == std::string::npos) return "";
   const size_t begin = at + name.size() + 2;
-  return ready_line.substr(begin, ready_line.find(' ', begin) - begin);
+  return ready_line.substr(begin,
+                           ready_line.find_first_of(" \"", begin) - begin);
 }
 
 }  // namespace memplan::testing

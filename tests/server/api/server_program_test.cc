@@ -11,13 +11,17 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "memplan/v1/device_service.grpc.pb.h"
 #include "memplan/v1/model_service.grpc.pb.h"
 #include "memplan/v1/probe_service.grpc.pb.h"
+#include "memplan/v1/server_service.grpc.pb.h"
 #include "tests/server/api/api_server.h"
 #include "tests/server/api/rpc_matchers.h"
 #include "tests/server/api/server_process.h"
@@ -31,6 +35,50 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
+
+// The health service's answers: its field 1.
+constexpr char kServing[] = "\x08\x01";
+constexpr char kNotServing[] = "\x08\x02";
+
+// One health check of `part`, as bytes, since gRPC installs no header for it.
+std::string CheckHealth(const std::shared_ptr<grpc::Channel>& channel,
+                        const std::string& part) {
+  std::string bytes;
+  if (!part.empty()) {
+    bytes = "\x0a" + std::string(1, static_cast<char>(part.size())) + part;
+  }
+  grpc::GenericStub stub(channel);
+  TestContext context;
+  const grpc::Slice slice(bytes);
+  const grpc::ByteBuffer request(&slice, 1);
+  grpc::ByteBuffer response;
+  std::promise<grpc::Status> answered;
+  stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request,
+                 &response, [&answered](grpc::Status status) {
+                   answered.set_value(std::move(status));
+                 });
+  const grpc::Status status = answered.get_future().get();
+  if (!status.ok()) return status.error_message();
+  std::vector<grpc::Slice> slices;
+  EXPECT_TRUE(response.Dump(&slices).ok());
+  std::string text;
+  for (const grpc::Slice& piece : slices) {
+    text.append(piece.begin(), piece.end());
+  }
+  return text;
+}
+
+// As soon as it is `wanted`, or as it is after many checks: the parts are looked
+// at for the first time right after the start.
+std::string HealthOf(const std::shared_ptr<grpc::Channel>& channel,
+                     const std::string& part,
+                     const std::string& wanted = kServing) {
+  std::string health;
+  for (int check = 0; check < 1000 && health != wanted; ++check) {
+    health = CheckHealth(channel, part);
+  }
+  return health;
+}
 
 class ServerProgramTest : public ::testing::Test {
  protected:
@@ -92,7 +140,7 @@ class ServerProgramTest : public ::testing::Test {
 TEST_F(ServerProgramTest, ServesOnTheSocketOnTcpAndTheMetricsPage) {
   ServerProcess server(Arguments());
   const std::string ready = server.WaitUntilReady();
-  EXPECT_THAT(ready, StartsWith("memplan-server: ready socket=" + Socket()));
+  EXPECT_THAT(ready, StartsWith("ready socket=" + Socket()));
   EXPECT_EQ(ValueIn(ready, "store"), dir_.Path("store"));
   EXPECT_THAT(ListDevices(SocketChannel()), IsRpcOk());
   EXPECT_THAT(ListDevices(Channel(ValueIn(ready, "tcp"))), IsRpcOk());
@@ -180,7 +228,7 @@ TEST_F(ServerProgramTest, TakesOverFromADeadDaemonButNotFromALivingOne) {
   first.Signal(SIGKILL);
   first.WaitForExit();
   ServerProcess third(Arguments());
-  EXPECT_THAT(third.WaitUntilReady(), StartsWith("memplan-server: ready"));
+  EXPECT_THAT(third.WaitUntilReady(), StartsWith("ready socket="));
 }
 
 TEST_F(ServerProgramTest, RefusesAStoreInUseAndPortsInUse) {
@@ -201,25 +249,79 @@ TEST_F(ServerProgramTest, RefusesAStoreInUseAndPortsInUse) {
               HasSubstr("--metrics none"));
 }
 
-// The health service's request has no fields that are set, and SERVING is 1 in
-// its field 1.
 TEST_F(ServerProgramTest, SaysThatItIsHealthy) {
   ServerProcess server(Arguments());
   server.WaitUntilReady();
-  grpc::GenericStub stub(SocketChannel());
+  EXPECT_EQ(HealthOf(SocketChannel(), ""), kServing);
+}
+
+TEST_F(ServerProgramTest, TellsItsStatusAndItsPartsToHealthChecks) {
+  ServerProcess server(Arguments());
+  server.WaitUntilReady();
+  const auto stub = v1::ServerService::NewStub(SocketChannel());
+  v1::GetServerStatusResponse response;
+  while (response.status().parts_size() == 0) {
+    TestContext context;
+    ASSERT_THAT(stub->GetServerStatus(&context, {}, &response), IsRpcOk());
+  }
+  EXPECT_EQ(response.status().state(), v1::SERVER_STATE_SERVING);
+  EXPECT_EQ(response.status().pid(), server.pid());
+  EXPECT_EQ(response.status().store_path(), dir_.Path("store"));
+  EXPECT_EQ(response.status().worker_path(), MEMPLAN_WORKER);
+  for (const char* part : {"devices", "store", "workers"}) {
+    EXPECT_EQ(HealthOf(SocketChannel(), part), kServing) << part;
+  }
+  EXPECT_EQ(HealthOf(SocketChannel(), "memplan.v1.ServerService"), kServing);
+}
+
+TEST_F(ServerProgramTest, WorkersThatCannotStartAreNotHealthy) {
+  ServerProcess server(Arguments({"--worker", dir_.Path("none")}));
+  server.WaitUntilReady();
+  EXPECT_EQ(HealthOf(SocketChannel(), "workers", kNotServing), kNotServing);
+  EXPECT_EQ(HealthOf(SocketChannel(), ""), kServing);
+}
+
+TEST_F(ServerProgramTest, LogsJsonWithTheClientsRequestIdAtTheLevelSet) {
+  ServerProcess server(Arguments());
+  server.WaitUntilReady();
+  const auto stub = v1::ServerService::NewStub(SocketChannel());
+  v1::SetLogLevelRequest request;
+  request.set_level(v1::LOG_LEVEL_DEBUG);
+  v1::SetLogLevelResponse response;
   TestContext context;
-  const grpc::ByteBuffer request(nullptr, 0);
-  grpc::ByteBuffer response;
-  std::promise<grpc::Status> answered;
-  stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request,
-                 &response, [&answered](grpc::Status status) {
-                   answered.set_value(std::move(status));
-                 });
-  ASSERT_THAT(answered.get_future().get(), IsRpcOk());
-  std::vector<grpc::Slice> slices;
-  ASSERT_TRUE(response.Dump(&slices).ok());
-  ASSERT_EQ(slices.size(), 1U);
-  EXPECT_EQ(std::string(slices[0].begin(), slices[0].end()), "\x08\x01");
+  context.AddMetadata("x-request-id", "set-1");
+  ASSERT_THAT(stub->SetLogLevel(&context, request, &response), IsRpcOk());
+  EXPECT_EQ(response.previous(), v1::LOG_LEVEL_INFO);
+  const auto& told = context.GetServerInitialMetadata();
+  ASSERT_EQ(told.count("x-request-id"), 1U);
+  EXPECT_EQ(told.find("x-request-id")->second, "set-1");
+  TestContext get;
+  v1::GetServerStatusResponse status;
+  ASSERT_THAT(stub->GetServerStatus(&get, {}, &status), IsRpcOk());
+  server.Signal(SIGTERM);
+  std::istringstream lines(server.WaitForWords());
+  std::map<std::string, nlohmann::json> by_method;
+  for (std::string line; std::getline(lines, line);) {
+    const auto object = nlohmann::json::parse(line);
+    if (object.contains("method")) by_method[object["method"]] = object;
+  }
+  const auto set = by_method["memplan.v1.ServerService/SetLogLevel"];
+  EXPECT_EQ(set["request_id"], "set-1");
+  EXPECT_EQ(set["code"], "OK");
+  const auto got = by_method["memplan.v1.ServerService/GetServerStatus"];
+  EXPECT_EQ(got["level"], "debug");
+  EXPECT_FALSE(got["request_id"].get<std::string>().empty());
+}
+
+TEST_F(ServerProgramTest, RefusesALogLevelThatIsNone) {
+  ServerProcess server(Arguments());
+  server.WaitUntilReady();
+  TestContext context;
+  v1::SetLogLevelResponse response;
+  EXPECT_EQ(v1::ServerService::NewStub(SocketChannel())
+                ->SetLogLevel(&context, {}, &response)
+                .error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(ServerProgramTest, LinksNoLibtorchAndNoCuda) {

@@ -1,0 +1,92 @@
+#include "server/program/part_health.h"
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "planner/base/format.h"
+
+namespace memplan {
+namespace {
+
+PartStatus Failing(std::string name, std::string detail) {
+  return {std::move(name), false, std::move(detail)};
+}
+
+}  // namespace
+
+PartStatus DevicesHealth(const DeviceSnapshot* snapshot,
+                         std::chrono::system_clock::time_point now,
+                         int64_t expected_gpus) {
+  if (snapshot == nullptr) {
+    return Failing("devices",
+                   "the driver has not answered yet; see whether `nvidia-smi` "
+                   "hangs");
+  }
+  if (now - snapshot->time > kStaleReading) {
+    return Failing(
+        "devices",
+        absl::StrCat(
+            "the last reading is ",
+            std::chrono::duration_cast<std::chrono::seconds>(now -
+                                                             snapshot->time)
+                .count(),
+            " s old: the driver hangs; see whether `nvidia-smi` does"));
+  }
+  std::vector<std::string> failed;
+  int64_t gpus = 0;
+  for (const Device& device : snapshot->devices) {
+    if (!device.is_cpu) ++gpus;
+    if (!device.read_error.empty()) {
+      failed.push_back(absl::StrCat(device.id, ": ", device.read_error));
+    }
+  }
+  if (!failed.empty()) return Failing("devices", absl::StrJoin(failed, "; "));
+  std::string there = absl::StrCat(gpus, gpus == 1 ? " GPU" : " GPUs");
+  if (gpus == 0) there = absl::StrCat("no GPU: ", snapshot->gpu_absence_reason);
+  if (gpus < expected_gpus) {
+    return Failing(
+        "devices",
+        absl::StrCat("at least ", expected_gpus,
+                     " GPUs are expected (expected_gpus), but: ", there));
+  }
+  return {"devices", true, std::move(there)};
+}
+
+PartStatus StoreHealth(const std::string& folder, Database& database) {
+  struct statvfs disk {};
+  if (statvfs(folder.c_str(), &disk) != 0 ||
+      access(folder.c_str(), W_OK) != 0) {
+    return Failing("store",
+                   absl::StrCat(folder, " cannot be written: ",
+                                std::generic_category().message(errno),
+                                "; see whether its disk is still mounted"));
+  }
+  const auto free_bytes = static_cast<int64_t>(
+      std::min<uint64_t>(uint64_t{disk.f_bavail} * disk.f_frsize, INT64_MAX));
+  if (free_bytes < kLeastStoreBytes) {
+    return Failing("store",
+                   absl::StrCat("the disk of ", folder, " has only ",
+                                FormatBytes(Bytes(free_bytes)),
+                                " left; free space there, or delete models"));
+  }
+  const absl::Status answers = database.Check();
+  if (!answers.ok()) return Failing("store", std::string(answers.message()));
+  return {"store", true,
+          absl::StrCat(FormatBytes(Bytes(free_bytes)), " left on its disk")};
+}
+
+PartStatus WorkersHealth(const absl::Status& usable) {
+  if (usable.ok()) return {"workers", true, "can be started"};
+  return Failing("workers", std::string(usable.message()));
+}
+
+}  // namespace memplan

@@ -1,0 +1,37 @@
+// Whether what the daemon stands on works now: its devices, its store, its
+// workers. What health checks and GetServerStatus say of each.
+#ifndef MEMPLAN_SERVER_PROGRAM_PART_HEALTH_H_
+#define MEMPLAN_SERVER_PROGRAM_PART_HEALTH_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/base/server_status.h"
+#include "server/devices/device_monitor.h"
+#include "server/store/database.h"
+
+namespace memplan {
+
+// A reading older than this is no longer the state of a device.
+inline constexpr std::chrono::seconds kStaleReading{10};
+// With less room than this a store counts as full.
+inline constexpr int64_t kLeastStoreBytes = int64_t{64} << 20;
+
+// `devices`: healthy if there was a reading lately, none failed and at least
+// `expected_gpus` GPUs are there. `snapshot` is null before the first.
+PartStatus DevicesHealth(const DeviceSnapshot* snapshot,
+                         std::chrono::system_clock::time_point now,
+                         int64_t expected_gpus);
+
+// `store`: healthy if its folder can be written, its disk has room and its
+// database answers [disk].
+PartStatus StoreHealth(const std::string& folder, Database& database);
+
+// `workers`: healthy if one could be started.
+PartStatus WorkersHealth(const absl::Status& usable);
+
+}  // namespace memplan
+
+#endif  // MEMPLAN_SERVER_PROGRAM_PART_HEALTH_H_

@@ -1,0 +1,89 @@
+#include "server/program/part_health.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "tests/support/temp_dir.h"
+
+namespace memplan::testing {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+const std::chrono::system_clock::time_point kNow{seconds(1000)};
+
+DeviceSnapshot OneGpu() {
+  DeviceSnapshot snapshot;
+  snapshot.time = kNow - seconds(2);
+  snapshot.devices.emplace_back().id = "GPU-1";
+  snapshot.devices.emplace_back().id = "cpu";
+  snapshot.devices.back().is_cpu = true;
+  return snapshot;
+}
+
+TEST(DevicesHealthTest, IsHealthyWithAFreshReading) {
+  const DeviceSnapshot snapshot = OneGpu();
+  const PartStatus part = DevicesHealth(&snapshot, kNow, 1);
+  EXPECT_TRUE(part.healthy);
+  EXPECT_EQ(part.detail, "1 GPU");
+}
+
+TEST(DevicesHealthTest, FailsBeforeTheFirstReadingAndWhenItIsOld) {
+  EXPECT_FALSE(DevicesHealth(nullptr, kNow, 0).healthy);
+  const DeviceSnapshot snapshot = OneGpu();
+  const PartStatus part = DevicesHealth(&snapshot, kNow + seconds(9), 0);
+  EXPECT_FALSE(part.healthy);
+  EXPECT_THAT(part.detail, HasSubstr("11 s old"));
+}
+
+TEST(DevicesHealthTest, FailsWhenADeviceCannotBeRead) {
+  DeviceSnapshot snapshot = OneGpu();
+  snapshot.devices[0].read_error = "GPU is lost";
+  const PartStatus part = DevicesHealth(&snapshot, kNow, 0);
+  EXPECT_FALSE(part.healthy);
+  EXPECT_EQ(part.detail, "GPU-1: GPU is lost");
+}
+
+TEST(DevicesHealthTest, NoGpuIsAFaultOnlyWhereOneIsExpected) {
+  DeviceSnapshot snapshot = OneGpu();
+  snapshot.devices.erase(snapshot.devices.begin());
+  snapshot.gpu_absence_reason = "no NVIDIA driver";
+  EXPECT_TRUE(DevicesHealth(&snapshot, kNow, 0).healthy);
+  const PartStatus part = DevicesHealth(&snapshot, kNow, 1);
+  EXPECT_FALSE(part.healthy);
+  EXPECT_THAT(part.detail, HasSubstr("no NVIDIA driver"));
+}
+
+TEST(StoreHealthTest, IsHealthyAndSaysWhatIsLeft) {
+  const TempDir dir;
+  auto database = Database::Open(dir.Path("memplan.db"));
+  ASSERT_TRUE(database.ok());
+  const PartStatus part = StoreHealth(dir.Path(""), **database);
+  EXPECT_TRUE(part.healthy);
+  EXPECT_THAT(part.detail, HasSubstr("left on its disk"));
+}
+
+TEST(StoreHealthTest, FailsWhenItsFolderIsGone) {
+  const TempDir dir;
+  auto database = Database::Open(dir.Path("memplan.db"));
+  ASSERT_TRUE(database.ok());
+  const PartStatus part = StoreHealth(dir.Path("elsewhere"), **database);
+  EXPECT_FALSE(part.healthy);
+  EXPECT_THAT(part.detail, HasSubstr("No such file"));
+}
+
+TEST(WorkersHealthTest, SaysWhyNoneCanStart) {
+  EXPECT_TRUE(WorkersHealth(absl::OkStatus()).healthy);
+  const PartStatus part =
+      WorkersHealth(absl::FailedPreconditionError("the worker is missing"));
+  EXPECT_FALSE(part.healthy);
+  EXPECT_EQ(part.detail, "the worker is missing");
+}
+
+}  // namespace
+}  // namespace memplan::testing
