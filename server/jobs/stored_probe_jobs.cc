@@ -18,7 +18,7 @@
 namespace memplan {
 namespace {
 
-constexpr size_t kOutcomes = 6;  // values of TrialOutcome
+constexpr size_t kOutcomes = 7;  // values of TrialOutcome
 
 absl::Status ProbeNotFound(std::string_view id) {
   return WithReason(absl::NotFoundError(absl::StrCat(

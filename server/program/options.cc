@@ -21,6 +21,7 @@ struct TypedOptions {
   ServerOptions options;
   std::string listen = "127.0.0.1:7070";
   std::string metrics = "127.0.0.1:9464";
+  std::string sandbox = "auto";
 };
 
 void Declare(CLI::App& app, TypedOptions& typed) {
@@ -43,6 +44,9 @@ void Declare(CLI::App& app, TypedOptions& typed) {
   app.add_option("--worker-library-path", options.worker_library_path,
                  "LD_LIBRARY_PATH of the worker alone, where libtorch is not "
                  "found without");
+  app.add_option("--sandbox", typed.sandbox,
+                 "require, auto or off: whether models are shut in")
+      ->capture_default_str();
   app.add_flag("--exit-with-stdin", options.exit_with_stdin,
                "End when standard input ends, as a private daemon does");
 }
@@ -57,6 +61,12 @@ absl::Status Complete(TypedOptions& typed) {
   ServerOptions& options = typed.options;
   MEMPLAN_ASSIGN_OR_RETURN(options.listen, ReadAddress(typed.listen));
   MEMPLAN_ASSIGN_OR_RETURN(options.metrics, ReadAddress(typed.metrics));
+  const auto sandbox = SandboxModeOf(typed.sandbox);
+  if (!sandbox) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--sandbox ", typed.sandbox, " is none of require, auto and off"));
+  }
+  options.sandbox = *sandbox;
   if (options.listen && !IsLoopback(options.listen->host)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--listen ", typed.listen,

@@ -13,6 +13,7 @@
 #include "server/program/default_paths.h"
 #include "server/program/host_port.h"
 #include "server/program/rpc_server.h"
+#include "server/workers/sandbox_status.h"
 
 namespace memplan {
 
@@ -23,6 +24,7 @@ struct ServerOptions {
   std::optional<HostPort> metrics;  // unset: no page
   std::string worker;               // path of memplan-worker
   std::string worker_library_path;  // its LD_LIBRARY_PATH; empty for none
+  SandboxMode sandbox = SandboxMode::kAuto;  // of the workers
   bool exit_with_stdin = false;
   // With fewer GPUs than these the devices count as failing.
   int64_t expected_gpus = 0;

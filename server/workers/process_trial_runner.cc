@@ -108,13 +108,12 @@ class StandardRunner : public ProcessTrialRunner {
   absl::StatusOr<ScratchFolder> MakeScratch() const;
   std::vector<std::string> Environment(const std::string& device_id,
                                        const ScratchFolder& scratch) const;
-  void Learn(std::vector<gpu::SandboxLayer> layers, std::string fault);
+  void Learn(const std::vector<gpu::SandboxLayer>& layers, std::string fault);
   absl::StatusOr<Worker> Start(const TrialOrder& order,
                                const ScratchFolder& scratch);
   Talk TalkTo(const Worker& worker, const TrialOrder& order,
-              const ScratchFolder& scratch,
-              const CancelSignal& cancel, Clock::time_point begun,
-              const ContextReader& context,
+              const ScratchFolder& scratch, const CancelSignal& cancel,
+              Clock::time_point begun, const ContextReader& context,
               const std::function<void(const gpu::Progress&)>& on_progress);
   absl::StatusOr<TrialResult> Conclude(Worker& worker, const TrialOrder& order,
                                        CancelSignal& cancel, Talk talk);
@@ -157,7 +156,7 @@ absl::Status StandardRunner::CheckUsable() const {
 
 absl::Status StandardRunner::LearnSandbox(const CancelSignal& cancel) {
   if (options_.sandbox == SandboxMode::kOff) {
-    spdlog::warn(SandboxLine(Sandbox()));
+    spdlog::warn("{}", SandboxLine(Sandbox()));
     return absl::OkStatus();
   }
   const auto layers = CheckSandbox({.program = options_.program,
@@ -171,21 +170,20 @@ absl::Status StandardRunner::LearnSandbox(const CancelSignal& cancel) {
     Learn({}, std::string(layers.status().message()));
   }
   const auto missing =
-      gpu::CoreLayersMissing(layers.ok() ? *layers : decltype(*layers){});
+      gpu::CoreLayersMissing(layers.value_or(std::vector<gpu::SandboxLayer>{}));
   spdlog::log(missing.empty() ? spdlog::level::info : spdlog::level::warn, "{}",
               SandboxLine(Sandbox()));
   if (missing.empty() || options_.sandbox != SandboxMode::kRequire) {
     return absl::OkStatus();
   }
-  return SandboxMissing(layers.ok()
-                            ? absl::StrJoin(missing, "; ")
-                            : std::string(layers.status().message()));
+  return SandboxMissing(layers.ok() ? absl::StrJoin(missing, "; ")
+                                    : std::string(layers.status().message()));
 }
 
-void StandardRunner::Learn(std::vector<gpu::SandboxLayer> layers,
+void StandardRunner::Learn(const std::vector<gpu::SandboxLayer>& layers,
                            std::string fault) {
   const std::lock_guard lock(mutex_);
-  sandbox_.layers = std::move(layers);
+  sandbox_.layers = LayersFromWorker(layers);
   sandbox_.fault = std::move(fault);
 }
 
@@ -210,9 +208,9 @@ absl::StatusOr<Worker> StandardRunner::Start(const TrialOrder& order,
                                              const ScratchFolder& scratch) {
   absl::Status usable = CheckUsable();
   if (usable.ok()) {
-    auto worker = StartWorker(options_.program,
-                              Environment(order.device_id, scratch),
-                              options_.trace_bytes);
+    auto worker =
+        StartWorker(options_.program, Environment(order.device_id, scratch),
+                    options_.trace_bytes);
     if (worker.ok()) {
       Count(&WorkerCounts::started);
       return worker;

@@ -34,12 +34,11 @@ absl::StatusOr<std::vector<gpu::SandboxLayer>> CheckSandbox(
   const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
   MEMPLAN_ASSIGN_OR_RETURN(
       auto process,
-      ChildProcess::Start(
-          {.program = order.program,
-           .environment = order.environment,
-           .descriptors = {nothing.get(), answer.descriptor(),
-                           talk.descriptor()},
-           .arguments = {"--sandbox-check"}}));
+      ChildProcess::Start({.program = order.program,
+                           .environment = order.environment,
+                           .descriptors = {nothing.get(), answer.descriptor(),
+                                           talk.descriptor()},
+                           .arguments = {"--sandbox-check"}}));
   const auto end = process->WaitUntil(
       std::chrono::steady_clock::now() + order.timeout, order.wake);
   const auto fault = [&](const std::string& words) {
@@ -51,13 +50,13 @@ absl::StatusOr<std::vector<gpu::SandboxLayer>> CheckSandbox(
   if (!end) {
     process->Kill();
     if (IsReadable(order.wake)) return absl::CancelledError("given up");
-    return fault(absl::StrCat("did not end within ", order.timeout.count(),
-                              " ms"));
+    return fault(
+        absl::StrCat("did not end within ", order.timeout.count(), " ms"));
   }
   if (*end != ChildEnd{}) {
-    return fault(absl::StrCat(end->by_signal ? "was killed by signal "
-                                             : "ended with code ",
-                              end->number));
+    return fault(absl::StrCat(
+        end->by_signal ? "was killed by signal " : "ended with code ",
+        end->number));
   }
   auto message = gpu::DecodeWorkerMessage(answer.Tail(kMaxAnswerBytes));
   if (!message.ok()) {

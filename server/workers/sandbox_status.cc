@@ -5,16 +5,28 @@
 namespace memplan {
 namespace {
 
-std::string_view StateWords(gpu::LayerState state) {
+std::string_view StateWords(LayerState state) {
   switch (state) {
-    case gpu::LayerState::kInForce:
+    case LayerState::kInForce:
       return "in force";
-    case gpu::LayerState::kMissing:
+    case LayerState::kMissing:
       return "missing";
-    case gpu::LayerState::kOff:
+    case LayerState::kOff:
       return "off";
   }
   return "missing";
+}
+
+LayerState StateFrom(gpu::LayerState state) {
+  switch (state) {
+    case gpu::LayerState::kInForce:
+      return LayerState::kInForce;
+    case gpu::LayerState::kMissing:
+      return LayerState::kMissing;
+    case gpu::LayerState::kOff:
+      return LayerState::kOff;
+  }
+  return LayerState::kMissing;
 }
 
 }  // namespace
@@ -39,6 +51,15 @@ std::optional<SandboxMode> SandboxModeOf(std::string_view name) {
   return std::nullopt;
 }
 
+std::vector<SandboxLayer> LayersFromWorker(
+    const std::vector<gpu::SandboxLayer>& layers) {
+  std::vector<SandboxLayer> told;
+  for (const gpu::SandboxLayer& layer : layers) {
+    told.push_back({layer.name, StateFrom(layer.state), layer.detail});
+  }
+  return told;
+}
+
 std::string SandboxLine(const SandboxStatus& status) {
   std::string line =
       absl::StrCat("sandbox ", std::string(SandboxModeName(status.mode)), ":");
@@ -50,7 +71,7 @@ std::string SandboxLine(const SandboxStatus& status) {
                                                : status.fault);
   }
   const char* separator = " ";
-  for (const gpu::SandboxLayer& layer : status.layers) {
+  for (const SandboxLayer& layer : status.layers) {
     absl::StrAppend(&line, separator, layer.name, " ",
                     std::string(StateWords(layer.state)));
     if (!layer.detail.empty()) absl::StrAppend(&line, " (", layer.detail, ")");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda/worker/messages/sandbox_layer.h"
+#include "server/base/server_status.h"
 
 namespace memplan {
 
@@ -26,11 +27,14 @@ struct SandboxStatus {
   SandboxMode mode = SandboxMode::kOff;
   // Those that the worker applies and those that are the daemon's; empty until
   // a worker has tried them, which takes a second after the start.
-  std::vector<gpu::SandboxLayer> layers;
+  std::vector<SandboxLayer> layers;
   // Why no worker could try them; empty if one has, or none has yet.
   std::string fault;
-  friend bool operator==(const SandboxStatus&, const SandboxStatus&) = default;
 };
+
+// What a worker told, in the words of the server's status.
+std::vector<SandboxLayer> LayersFromWorker(
+    const std::vector<gpu::SandboxLayer>& layers);
 
 // One line for the log: `sandbox auto: landlock in force (ABI 7…), …`.
 std::string SandboxLine(const SandboxStatus& status);

@@ -42,9 +42,10 @@ void RemoveTree(const fs::path& path) {
   OpenFolders(path);
   fs::remove_all(path, error);
   if (error) {
-    spdlog::warn("the scratch folder {} is not removed: {}; it is tried again "
-                 "at the next start",
-                 path.string(), error.message());
+    spdlog::warn(
+        "the scratch folder {} is not removed: {}; it is tried again "
+        "at the next start",
+        path.string(), error.message());
   }
 }
 
