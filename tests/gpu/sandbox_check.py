@@ -168,7 +168,9 @@ class SandboxCheck:
 
     def outcome(self, daemon, model):
         probe = self.cli(daemon, "profile", model, "--input", "float32[B,4]", "--infer",
-                         "--batches", "1", "--device", "gpu", codes=(0, 4))
+                         "--batches", "1", "--device", "gpu", codes=(0, 1, 4))
+        if not probe.get("trials"):
+            return "NO TRIAL", json.dumps(probe.get("error", {}))
         trial = probe["trials"][0]
         return trial["outcome"].removeprefix("TRIAL_OUTCOME_"), trial["message"]
 
