@@ -16,6 +16,7 @@
 #include "server/program/part_health.h"
 #include "server/program/socket_path.h"
 #include "server/services/call_observer.h"
+#include "server/workers/scratch_folders.h"
 
 namespace memplan {
 namespace {
@@ -117,14 +118,29 @@ absl::Status Daemon::StartJobs() {
   workers.begin_context = [this](const std::string& device_id) {
     return BeginContext(*devices_, device_id);
   };
+  workers.sandbox = options_.sandbox;
+  workers.scratch_path = folder_->scratch_path();
+  MEMPLAN_RETURN_IF_ERROR(EmptyScratchFolders(workers.scratch_path));
   runner_ = MakeProcessTrialRunner(std::move(workers));
   if (absl::Status usable = runner_->CheckUsable(); !usable.ok()) {
     spdlog::warn("no probe can run: {}", std::string(usable.message()));
   }
+  MEMPLAN_RETURN_IF_ERROR(LearnSandbox());
   ProbeJobs::Options jobs = options_.jobs;
   jobs.read_devices = [this] { return devices_->ReadNow(kContextPatience); };
   MEMPLAN_ASSIGN_OR_RETURN(
       jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));
+  return absl::OkStatus();
+}
+
+// A worker takes a second to try it, which the start waits for only if it
+// depends on it.
+absl::Status Daemon::LearnSandbox() {
+  if (options_.sandbox == SandboxMode::kRequire) {
+    return runner_->LearnSandbox(stopping_);
+  }
+  sandbox_check_ =
+      std::thread([this] { runner_->LearnSandbox(stopping_).IgnoreError(); });
   return absl::OkStatus();
 }
 
@@ -170,6 +186,7 @@ MetricsInput Daemon::ReadMetrics() const {
           .probes = jobs_->List(),
           .jobs = jobs_->Counts(),
           .workers = runner_->Counts(),
+          .sandbox = runner_->Sandbox().layers,
           .calls = calls_.Read(),
           .parts = parts(),
           .state = state_,
@@ -186,6 +203,7 @@ ServerStatus Daemon::ReadStatus() const {
   status.log_level = GetLogLevel();
   status.parts = parts();
   status.limits = ReadLimits();
+  status.sandbox = runner_->Sandbox().layers;
   status.store_path = folder_->path();
   status.worker_path = options_.worker;
   return status;
@@ -260,6 +278,8 @@ void Daemon::Stop() {
   if (state_.exchange(ServerState::kDraining) == ServerState::kServing) Drain();
   part_checks_ = nullptr;
   sweeps_ = nullptr;
+  stopping_.Cancel();
+  if (sandbox_check_.joinable()) sandbox_check_.join();
   // First, so that no trial waits for a driver that hangs.
   if (devices_ != nullptr) devices_->Stop();
   if (jobs_ != nullptr) jobs_->Stop();

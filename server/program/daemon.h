@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -64,6 +65,7 @@ class Daemon {
 
   absl::Status OpenStore();
   absl::Status StartJobs();
+  absl::Status LearnSandbox();
   absl::Status StartServing();
   MetricsInput ReadMetrics() const;
   ServerStatus ReadStatus() const;
@@ -90,6 +92,8 @@ class Daemon {
   std::unique_ptr<ProbeStore> probes_;
   std::unique_ptr<DeviceMonitor> devices_;
   std::unique_ptr<ProcessTrialRunner> runner_;
+  CancelSignal stopping_;  // ends the check of the sandbox
+  std::thread sandbox_check_;
   std::unique_ptr<WorkQueue> disk_;
   std::unique_ptr<WorkQueue> replays_;
   std::unique_ptr<ProbeJobs> jobs_;

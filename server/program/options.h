@@ -16,6 +16,7 @@
 #include "server/program/host_port.h"
 #include "server/program/rpc_server.h"
 #include "server/store/store_quota.h"
+#include "server/workers/sandbox_status.h"
 
 namespace memplan {
 
@@ -33,6 +34,7 @@ struct ServerOptions {
   // `read_devices` is the daemon's own to set.
   ProbeJobs::Options jobs;
   std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
+  SandboxMode sandbox = SandboxMode::kAuto;  // of the workers
   bool exit_with_stdin = false;
   // With fewer GPUs than these the devices count as failing.
   int64_t expected_gpus = 0;

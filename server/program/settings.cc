@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "server/devices/script_device_reader.h"
@@ -40,9 +39,10 @@ SettingValue DevicesValue(std::string& target) {
   value.form = "nvml|script:FILE";
   value.unit = "`nvml`, or `script:FILE` with made-up devices";
   value.read = [&target](const std::string& text) -> absl::Status {
-    if (text != "nvml" && !absl::StartsWith(text, kScriptPrefix)) {
+    if (text != "nvml" && !text.starts_with(kScriptPrefix)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "`", text, "`: `nvml` or `script:` and the path of a file is needed"));
+          "`", text,
+          "`: `nvml` or `script:` and the path of a file is needed"));
     }
     target = text;
     return absl::OkStatus();
@@ -60,6 +60,12 @@ std::vector<Setting> PlaceSettings(ServerOptions& options) {
        "`$XDG_STATE_HOME` where that is set"},
       {"worker", PathValue(options.worker), "Path of memplan-worker",
        "`memplan-worker` beside the daemon"},
+      {"sandbox",
+       ChoiceValue<SandboxMode>(options.sandbox,
+                                {{"require", SandboxMode::kRequire},
+                                 {"auto", SandboxMode::kAuto},
+                                 {"off", SandboxMode::kOff}}),
+       "Whether models are shut in: always, as far as the kernel can, or not"},
       {"worker_library_path", TextValue(options.worker_library_path),
        "LD_LIBRARY_PATH of the worker alone, where libtorch is not found "
        "without"},
@@ -97,6 +103,23 @@ std::vector<Setting> ConnectionSettings(RpcLimits& rpc) {
       {"max_calls_per_connection",
        CountValue(rpc.max_calls_per_connection, {1, 100'000}),
        "Calls in progress on one connection; more wait in the client"},
+  };
+}
+
+std::vector<Setting> StoreSettings(StoreRules& rules) {
+  using std::chrono::hours;
+  using std::chrono::seconds;
+  return {
+      {"store_max_bytes", BytesValue(rules.max_bytes),
+       "The most that models and parts of uploads may take; 0 is no bound"},
+      {"store_max_models", CountValue(rules.max_models, {1, 1'000'000}),
+       "The most models and parts of uploads there may be"},
+      {"upload_max_bytes", BytesValue(rules.upload_max_bytes),
+       "The largest model that is taken; 0 is no bound"},
+      {"evict_models", YesNoValue(rules.evict_models),
+       "Whether the models used least recently make room for an upload"},
+      {"part_ttl", DurationValue(rules.part_ttl, {seconds(1), hours(87'600)}),
+       "How long the part of a broken upload is kept for its client to go on"},
   };
 }
 
@@ -162,6 +185,7 @@ std::vector<SettingGroup> Settings(ServerOptions& options) {
   return {{"Places", PlaceSettings(options)},
           {"Access", AccessSettings(options)},
           {"Connections", ConnectionSettings(options.rpc)},
+          {"Store", StoreSettings(options.store_rules)},
           {"Probes", ProbeSettings(options)},
           {"Running", RunningSettings(options)},
           {"Log", LogSettings(options)}};
