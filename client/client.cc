@@ -12,7 +12,7 @@
 #include "client/channel.h"
 #include "client/comeback.h"
 #include "client/errors.h"
-#include "client/model_file.h"
+#include "client/waiting.h"
 #include "planner/base/status_macros.h"
 
 namespace memplan {
@@ -84,58 +84,6 @@ absl::StatusOr<Response> Client::Call(
 void Client::SetSendDeadline(grpc::ClientContext& context,
                              int64_t bytes) const {
   SetDeadline(context, options_.timeout + std::chrono::seconds(bytes >> 20));
-}
-
-absl::StatusOr<v1::UploadModelResponse> Client::UploadModel(
-    const std::string& path, const std::string& display_name,
-    const UploadProgress& progress, const std::stop_token& stop) {
-  MEMPLAN_ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(path));
-  v1::UploadHeader header;
-  MEMPLAN_ASSIGN_OR_RETURN(*header.mutable_sha256(), file.Sha256(stop));
-  header.set_total_bytes(file.size_bytes());
-  header.set_display_name(display_name);
-  v1::UploadModelResponse response;
-  absl::StatusOr<v1::Model> stored = GetModel(header.sha256());
-  if (stored.ok()) {
-    *response.mutable_model() = *std::move(stored);
-    response.set_already_stored(true);
-    return response;
-  }
-  if (!absl::IsNotFound(stored.status())) return stored.status();
-  const absl::Status sent = SendModel(file, header, progress, stop, response);
-  if (sent.ok()) return response;
-  // A stop is the caller's own doing, whatever gRPC makes of it.
-  return stop.stop_requested() ? StoppedByCaller() : sent;
-}
-
-absl::Status Client::SendModel(ModelFile& file, const v1::UploadHeader& header,
-                               const UploadProgress& progress,
-                               const std::stop_token& stop,
-                               v1::UploadModelResponse& response) {
-  grpc::ClientContext context;
-  SetSendDeadline(context, header.total_bytes());
-  std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
-  const auto writer = models_->UploadModel(&context, &response);
-  v1::UploadModelRequest message;
-  *message.mutable_header() = header;
-  bool open = writer->Write(message);
-  int64_t sent = 0;
-  while (open && sent < header.total_bytes()) {
-    v1::UploadChunk& chunk = *message.mutable_chunk();
-    if (absl::Status read = file.Read(*chunk.mutable_data()); !read.ok()) {
-      context.TryCancel();
-      (void)writer->Finish();
-      return read;
-    }
-    chunk.set_offset_bytes(sent);
-    chunk.set_crc32(ChunkChecksum(chunk.data()));
-    open = writer->Write(message);
-    sent += static_cast<int64_t>(chunk.data().size());
-    if (progress) progress(sent, header.total_bytes());
-  }
-  message.mutable_commit();
-  if (open && writer->Write(message)) writer->WritesDone();
-  return FromRpc(writer->Finish());
 }
 
 absl::StatusOr<v1::Model> Client::GetModel(const std::string& sha256) {

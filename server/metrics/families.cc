@@ -255,6 +255,35 @@ void AppendParts(const MetricsInput& input, std::vector<MetricFamily>& page) {
   page.push_back(std::move(healthy));
 }
 
+void AppendStore(const StoreUse& store, const UploadsByOutcome& uploads,
+                 std::vector<MetricFamily>& page) {
+  MetricFamily bytes =
+      Family("memplan_store_bytes",
+             "Bytes that models and parts of models take.", MetricType::Gauge);
+  AddCount(bytes, {{"kind", "models"}}, store.model_bytes);
+  AddCount(bytes, {{"kind", "parts"}}, store.part_bytes);
+  page.push_back(std::move(bytes));
+  MetricFamily files = Family("memplan_store_files",
+                              "Models, and parts of models, that are stored.",
+                              MetricType::Gauge);
+  AddCount(files, {{"kind", "models"}}, store.models);
+  AddCount(files, {{"kind", "parts"}}, store.parts);
+  page.push_back(std::move(files));
+  page.push_back(Single("memplan_store_evictions_total",
+                        "Models and parts removed to make room for uploads.",
+                        MetricType::Counter,
+                        static_cast<double>(store.evictions)));
+  MetricFamily ended =
+      Family("memplan_uploads_total", "Uploads ended since start, by outcome.",
+             MetricType::Counter);
+  constexpr std::array<const char*, kUploadOutcomes> kWords = {
+      "stored", "already_stored", "broken_off", "refused"};
+  for (size_t i = 0; i < kWords.size(); ++i) {
+    AddCount(ended, {{"outcome", kWords[i]}}, uploads[i]);
+  }
+  page.push_back(std::move(ended));
+}
+
 }  // namespace
 
 std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
@@ -273,6 +302,7 @@ std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
   AppendQueue(input.jobs, page);
   AppendWorkers(input.workers, page);
   AppendParts(input, page);
+  AppendStore(input.store, input.uploads, page);
   for (MetricFamily& family : CallFamilies(input.calls)) {
     page.push_back(std::move(family));
   }

@@ -50,6 +50,8 @@ class FakeModelService final : public v1::ModelService::Service {
   std::map<std::string, v1::Model> models;  // by SHA-256
   std::map<std::string, std::string> contents;
   std::vector<size_t> chunk_sizes;  // of the uploads, one after the other
+  // Each of them ends one upload after its first chunk, which is kept.
+  std::deque<grpc::Status> upload_breaks;
   // ListModels gives pages of this many, whatever is asked for.
   int page_size = 2;
   // This many calls of GetModel are answered UNAVAILABLE first.
@@ -57,6 +59,9 @@ class FakeModelService final : public v1::ModelService::Service {
   // This many calls of DeleteModel are answered UNAVAILABLE first.
   int unavailable_deletes = 0;
   int delete_calls = 0;
+
+ private:
+  grpc::Status BreakOff(const v1::UploadHeader& header);
 };
 
 class FakeDeviceService final : public v1::DeviceService::Service {
