@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "server/devices/script_device_reader.h"
@@ -40,7 +39,7 @@ SettingValue DevicesValue(std::string& target) {
   value.form = "nvml|script:FILE";
   value.unit = "`nvml`, or `script:FILE` with made-up devices";
   value.read = [&target](const std::string& text) -> absl::Status {
-    if (text != "nvml" && !absl::StartsWith(text, kScriptPrefix)) {
+    if (text != "nvml" && !text.starts_with(kScriptPrefix)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "`", text, "`: `nvml` or `script:` and the path of a file is needed"));
     }

@@ -108,6 +108,19 @@ class JobsTest(IntegrationTest):
         self.assertEqual(after[0], "16")
         self.assertEqual(len(before) - 1 + len(after), len(probe["trials"]))
 
+    def test_sigterm_lets_the_running_trial_end_and_no_trial_runs_twice(self):
+        self.start()
+        probe_id = self.detached(self.waiting_model())
+        self.wait_for_batch(probe_id, "16")
+        self.server.process.terminate()
+        self.gate.open_for_one()
+        self.assertEqual(self.server.wait(), 0, "".join(self.server.words))
+        self.server.start()
+        probe = self.memplan_json("watch", probe_id)
+        self.assertEqual(probe["plan"]["safe_batch"], "20")
+        self.assertEqual(probe["restart_count"], 1)
+        self.assertEqual(self.batches_run(), [trial["batch"] for trial in probe["trials"]])
+
     def test_limits_end_a_probe_with_what_it_learned(self):
         self.start()
         out, err = self.memplan("probe", self.model(limit_batch=20), "--input", INPUT, "--device",
