@@ -57,7 +57,9 @@ struct UploadObserver {
 struct WatchObserver {
   std::function<void(const v1::Probe&)> on_change;
   // The daemon went away; the watch goes on once it is back.
-  std::function<void(const absl::Status&)> on_lost;
+  std::function<void(const absl::Status&)> on_lost = {};
+  // It is back.
+  std::function<void()> on_back = {};
 };
 
 // True for SUCCEEDED, FAILED and CANCELLED.
@@ -95,6 +97,8 @@ class Client {
   // Returns the level before.
   absl::StatusOr<v1::LogLevel> SetLogLevel(v1::LogLevel level);
 
+  // Tried again as WatchProbe is, since `request_id` makes that safe; without
+  // one it is sent once.
   absl::StatusOr<v1::Probe> CreateProbe(const v1::ProbeSpec& spec,
                                         const std::string& request_id);
   absl::StatusOr<v1::Probe> GetProbe(const std::string& id);
@@ -102,11 +106,19 @@ class Client {
   absl::StatusOr<v1::ListProbesResponse> ListProbes(int limit);
   absl::StatusOr<v1::Probe> CancelProbe(const std::string& id);
 
-  // Follows a probe to its end and returns it then. Begins anew if the daemon
-  // goes away and comes back within `reconnect_patience`.
+  // Follows a probe to its end and returns it then. If the daemon goes away, it
+  // is looked for with growing pauses, `reconnect_patience` at most, and the
+  // watch goes on after the last version that came.
   absl::StatusOr<v1::Probe> WatchProbe(const std::string& id,
                                        const WatchObserver& observer,
                                        const std::stop_token& stop);
+
+  // Returns the probe once it has ended, or as it is when `patience` (at least 0)
+  // is over. A daemon that goes away meanwhile is waited for as by WatchProbe.
+  absl::StatusOr<v1::Probe> WaitProbe(const std::string& id,
+                                      std::chrono::milliseconds patience,
+                                      const WatchObserver& observer,
+                                      const std::stop_token& stop);
 
   // Replays the text of a trace.
   absl::StatusOr<v1::ReplayResponse> Replay(const v1::ReplayHeader& header,
@@ -132,9 +144,13 @@ class Client {
                          int64_t offset, const UploadObserver& observer,
                          const std::stop_token& stop,
                          v1::UploadModelResponse& response);
+  // Sends what comes after the version of `latest` there.
   absl::Status WatchOnce(const std::string& id, const WatchObserver& observer,
                          const std::stop_token& stop,
                          std::optional<v1::Probe>& latest);
+  absl::StatusOr<v1::Probe> WaitOnce(const std::string& id,
+                                     std::chrono::milliseconds patience,
+                                     const std::stop_token& stop);
   // Its deadline: the timeout, and a second more for each MiB.
   void SetSendDeadline(grpc::ClientContext& context, int64_t bytes) const;
   absl::Status FromRpc(const grpc::Status& status) const;

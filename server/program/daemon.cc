@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "server/devices/context_reading.h"
+#include "server/devices/script_device_reader.h"
 #include "server/program/part_health.h"
 #include "server/program/socket_path.h"
 #include "server/services/call_observer.h"
@@ -27,7 +28,8 @@ constexpr milliseconds kDeviceInterval = seconds(2);
 constexpr milliseconds kContextPatience = seconds(5);
 // How often the parts are looked at.
 constexpr milliseconds kPartInterval = seconds(2);
-constexpr milliseconds kShutdownPatience = seconds(3);
+// What calls have at the least, so that those whose answer is ready get it.
+constexpr milliseconds kLeastCallPatience = milliseconds(500);
 // At most eight uploads and a few short calls wait for the disk at a time.
 constexpr int kDiskThreads = 2;
 constexpr size_t kDiskQueue = 256;
@@ -49,6 +51,17 @@ ContextReader BeginContext(DeviceMonitor& devices,
         *before, **now,
         {.device_id = device_id, .pid = pid, .reserved = reserved});
   };
+}
+
+milliseconds PatienceUntil(std::chrono::steady_clock::time_point deadline) {
+  return std::max(kLeastCallPatience,
+                  std::chrono::ceil<milliseconds>(
+                      deadline - std::chrono::steady_clock::now()));
+}
+
+absl::StatusOr<DeviceReader> ReaderOf(const std::string& devices) {
+  if (!devices.starts_with(kScriptPrefix)) return SystemDeviceReader();
+  return ScriptDeviceReader(devices.substr(kScriptPrefix.size()));
 }
 
 // How often parts that nobody goes on with are looked for.
@@ -94,9 +107,11 @@ absl::Status Daemon::OpenStore() {
 }
 
 absl::Status Daemon::StartJobs() {
+  MEMPLAN_ASSIGN_OR_RETURN(DeviceReader reader, ReaderOf(options_.devices));
   devices_ =
-      std::make_unique<DeviceMonitor>(SystemDeviceReader(), kDeviceInterval);
+      std::make_unique<DeviceMonitor>(std::move(reader), kDeviceInterval);
   WorkerOptions workers;
+  workers.scripted_gpus = options_.devices.starts_with(kScriptPrefix);
   workers.program = options_.worker;
   workers.library_path = options_.worker_library_path;
   workers.begin_context = [this](const std::string& device_id) {
@@ -106,8 +121,10 @@ absl::Status Daemon::StartJobs() {
   if (absl::Status usable = runner_->CheckUsable(); !usable.ok()) {
     spdlog::warn("no probe can run: {}", std::string(usable.message()));
   }
-  MEMPLAN_ASSIGN_OR_RETURN(jobs_,
-                           ProbeJobs::Start({}, *probes_, *models_, *runner_));
+  ProbeJobs::Options jobs = options_.jobs;
+  jobs.read_devices = [this] { return devices_->ReadNow(kContextPatience); };
+  MEMPLAN_ASSIGN_OR_RETURN(
+      jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));
   return absl::OkStatus();
 }
 
@@ -119,7 +136,8 @@ absl::Status Daemon::StartServing() {
       std::make_unique<ModelService>(*models_, *disk_, places_.uploads);
   plan_service_ = std::make_unique<PlanService>(*replays_, places_.replays);
   probe_service_ = std::make_unique<ProbeService>(
-      ProbeSupport{*jobs_, *runner_, *devices_, *disk_});
+      ProbeSupport{*jobs_, *runner_, *devices_, *disk_, places_.watches,
+                   options_.longest_wait});
   server_service_ =
       std::make_unique<ServerService>([this] { return ReadStatus(); });
   MEMPLAN_ASSIGN_OR_RETURN(
@@ -232,8 +250,10 @@ void Daemon::Drain() {
   serving_ = false;
   if (rpc_ != nullptr) rpc_->StopServing();
   std::this_thread::sleep_for(options_.drain_delay);
+  drained_by_ = std::chrono::steady_clock::now() + options_.drain_grace;
   places_.uploads.Close();
   places_.replays.Close();
+  if (jobs_ != nullptr) jobs_->Drain(drained_by_);
 }
 
 void Daemon::Stop() {
@@ -243,7 +263,7 @@ void Daemon::Stop() {
   // First, so that no trial waits for a driver that hangs.
   if (devices_ != nullptr) devices_->Stop();
   if (jobs_ != nullptr) jobs_->Stop();
-  if (rpc_ != nullptr) rpc_->Shutdown(kShutdownPatience);
+  if (rpc_ != nullptr) rpc_->Shutdown(PatienceUntil(drained_by_));
   if (disk_ != nullptr) disk_->Stop();
   if (replays_ != nullptr) replays_->Stop();
   metrics_page_ = nullptr;

@@ -238,14 +238,18 @@ TEST_F(ClientTest, GoesOnWatchingAfterTheDaemonCameBack) {
        .end = grpc::Status::OK}};
   Client client = MakeClient();
   std::vector<absl::Status> lost;
+  int back = 0;
   const auto probe = client.WatchProbe(
       "probe-1",
       {.on_change = {},
-       .on_lost = [&](const absl::Status& status) { lost.push_back(status); }},
+       .on_lost = [&](const absl::Status& status) { lost.push_back(status); },
+       .on_back = [&] { ++back; }},
       {});
   ASSERT_THAT(probe, IsOk());
   EXPECT_EQ(probe->version(), 5);
   EXPECT_THAT(lost, ElementsAre(StatusIs(absl::StatusCode::kUnavailable)));
+  EXPECT_EQ(back, 1);
+  EXPECT_THAT(daemon_.probes.after_versions, ElementsAre(0, 2));
 }
 
 TEST_F(ClientTest, DoesNotWaitForADaemonNeverHeardFrom) {

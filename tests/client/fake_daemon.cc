@@ -165,8 +165,9 @@ grpc::Status FakeProbeService::ListProbes(grpc::ServerContext* /*context*/,
 }
 
 grpc::Status FakeProbeService::WatchProbe(
-    grpc::ServerContext* context, const v1::WatchProbeRequest* /*request*/,
+    grpc::ServerContext* context, const v1::WatchProbeRequest* request,
     grpc::ServerWriter<v1::WatchProbeResponse>* writer) {
+  after_versions.push_back(request->after_version());
   if (watches.empty()) {
     return RichError(grpc::StatusCode::NOT_FOUND, "no such probe",
                      "PROBE_NOT_FOUND");

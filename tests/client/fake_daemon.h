@@ -96,6 +96,8 @@ class FakeProbeService final : public v1::ProbeService::Service {
   std::vector<v1::Probe> probes;  // for ListProbes, one a page
   // One for each call of WatchProbe, in order; NOT_FOUND after the last.
   std::deque<WatchScript> watches;
+  // What each call of WatchProbe knew already.
+  std::vector<int64_t> after_versions;
   std::vector<std::string> cancelled;
   // Called, if set, once a held watch has sent all its versions.
   std::function<void()> on_hold;

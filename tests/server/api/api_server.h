@@ -78,7 +78,7 @@ class ApiServer {
         std::make_unique<ModelService>(*models_, disk_, places_.uploads);
     plan_service_ = std::make_unique<PlanService>(replays_, places_.replays);
     probe_service_ = std::make_unique<ProbeService>(
-        ProbeSupport{*jobs_, runner_, devices_, disk_});
+        ProbeSupport{*jobs_, runner_, devices_, disk_, places_.watches});
     const std::string address = "unix:" + dir_.Path("socket");
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
