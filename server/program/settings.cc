@@ -42,7 +42,8 @@ SettingValue DevicesValue(std::string& target) {
   value.read = [&target](const std::string& text) -> absl::Status {
     if (text != "nvml" && !absl::StartsWith(text, kScriptPrefix)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "`", text, "`: `nvml` or `script:` and the path of a file is needed"));
+          "`", text,
+          "`: `nvml` or `script:` and the path of a file is needed"));
     }
     target = text;
     return absl::OkStatus();
@@ -122,6 +123,24 @@ std::vector<Setting> ProbeSettings(ServerOptions& options) {
   };
 }
 
+std::vector<Setting> StoreSettings(StoreRules& rules) {
+  using std::chrono::hours;
+  using std::chrono::seconds;
+  return {
+      {"store_max_bytes", BytesValue(rules.max_bytes),
+       "The most that models and parts may take together; 0 is no bound"},
+      {"store_max_models", CountValue(rules.max_models),
+       "The most models and parts that there may be; 0 is no bound"},
+      {"upload_max_bytes", BytesValue(rules.upload_max_bytes),
+       "The most that one model may have; 0 is no bound"},
+      {"evict_models", YesNoValue(rules.evict_models),
+       "Let models and parts that nothing uses make room for an upload, the "
+       "least recently used first"},
+      {"part_ttl", DurationValue(rules.part_ttl, {seconds(1), hours(24 * 365)}),
+       "How long what came of an upload that broke off is kept"},
+  };
+}
+
 std::vector<Setting> RunningSettings(ServerOptions& options) {
   using std::chrono::hours;
   using std::chrono::seconds;
@@ -163,6 +182,7 @@ std::vector<SettingGroup> Settings(ServerOptions& options) {
           {"Access", AccessSettings(options)},
           {"Connections", ConnectionSettings(options.rpc)},
           {"Probes", ProbeSettings(options)},
+          {"Store", StoreSettings(options.store_rules)},
           {"Running", RunningSettings(options)},
           {"Log", LogSettings(options)}};
 }
