@@ -6,6 +6,7 @@
 #ifndef MEMPLAN_SERVER_SERVICES_PROBE_CREATION_H_
 #define MEMPLAN_SERVER_SERVICES_PROBE_CREATION_H_
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,8 @@ struct ProbeSupport {
   const TrialRunner& runner;
   DeviceMonitor& devices;
   WorkQueue& disk;
+  // The most that one call of WaitProbe waits.
+  std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
 };
 
 // Lives as long as a step is to come; used by one thread at a time.

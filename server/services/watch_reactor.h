@@ -9,6 +9,7 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -26,7 +27,9 @@ class WatchReactor final
  public:
   // Subscribes, or ends the call with PROBE_NOT_FOUND. To be made within the
   // handler: gRPC holds what it starts back until the handler returns it.
-  WatchReactor(ProbeJobs& jobs, const std::string& probe_id);
+  // Sends nothing until the probe's version is above `after_version`.
+  WatchReactor(ProbeJobs& jobs, const std::string& probe_id,
+               int64_t after_version);
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -35,6 +38,7 @@ class WatchReactor final
  private:
   // Null: the daemon is shutting down.
   void OnChange(ProbeJobs::ProbePtr probe);
+  void Take(ProbeJobs::ProbePtr probe);
   // Starts whatever comes next, if nothing is under way. With `mutex_` held.
   void Advance();
   absl::Status StartNewest();
@@ -43,6 +47,8 @@ class WatchReactor final
   std::mutex mutex_;
   // All below under `mutex_`.
   ProbeJobs::ProbePtr newest_;  // not yet sent
+  int64_t known_version_;       // to the client
+  bool told_ = false;           // by the job queue, of any version
   v1::WatchProbeResponse response_;
   bool writing_ = false;
   bool final_sent_ = false;

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +51,15 @@ absl::Status SandboxMissing(absl::string_view what) {
 
 std::string SecondsText(Clock::duration duration) {
   return absl::StrCat(std::chrono::duration<double>(duration).count(), " s");
+}
+
+// At once, so that the threads it will start inherit it.
+void BeNice(pid_t pid, int niceness) {
+  if (niceness == 0) return;
+  if (setpriority(PRIO_PROCESS, static_cast<id_t>(pid), niceness) != 0) {
+    spdlog::warn("worker {} does not get niceness {}: {}", pid, niceness,
+                 std::generic_category().message(errno));
+  }
 }
 
 std::string SignalName(int number) {
@@ -238,11 +248,17 @@ absl::StatusOr<TrialResult> StandardRunner::Run(
   // Outlives the worker.
   MEMPLAN_ASSIGN_OR_RETURN(const ScratchFolder scratch, MakeScratch());
   MEMPLAN_ASSIGN_OR_RETURN(Worker worker, Start(order, scratch));
+  BeNice(worker.process->pid(), order.niceness);
   Talk talk =
       TalkTo(worker, order, scratch, cancel, begun, context, on_progress);
   if (!talk.sandbox.empty()) Learn(talk.sandbox, "");
+  const bool said_hello = talk.said_hello;
+  std::string version = talk.torch_version;
   MEMPLAN_ASSIGN_OR_RETURN(TrialResult result,
                            Conclude(worker, order, cancel, std::move(talk)));
+  result.worker_version = std::move(version);
+  result.never_started =
+      !said_hello && result.trial.outcome == TrialOutcome::kWorkerDied;
   Trial& trial = result.trial;
   trial.batch = order.request.batch;
   trial.purpose = order.purpose;
@@ -267,6 +283,8 @@ Talk StandardRunner::TalkTo(
   talk.hello_deadline = begun + options_.start_timeout;
   talk.deadline = begun + order.timeout;
   talk.wake = cancel.descriptor();
+  talk.scripted_gpu =
+      options_.scripted_gpus && order.request.device == gpu::DeviceKind::kCuda;
   talk.on_progress = on_progress;
   talk.read_context =
       [&](const gpu::Settled& settled) -> std::optional<ContextReading> {
@@ -312,6 +330,16 @@ absl::StatusOr<TrialResult> StandardRunner::Conclude(Worker& worker,
       worker.process->Kill();
       Count(&WorkerCounts::protocol_error);
       return SandboxMissing(talk.words);
+    case TalkEnd::kRealWorker:
+      worker.process->Kill();
+      Count(&WorkerCounts::cancelled);
+      return WithReason(
+          absl::FailedPreconditionError(absl::StrCat(
+              order.device_id, " is made up (--devices script:…), and ",
+              options_.program, " cannot run there: ", talk.words,
+              "; run on cpu, start memplan-server with a scripted --worker, or "
+              "without --devices")),
+          "SCRIPTED_DEVICE");
     case TalkEnd::kCancelled:
       break;
   }
