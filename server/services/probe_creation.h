@@ -17,6 +17,7 @@
 #include "server/devices/device_monitor.h"
 #include "server/jobs/probe_jobs.h"
 #include "server/jobs/trial_runner.h"
+#include "server/services/places.h"
 #include "server/services/unary_answer.h"
 
 namespace memplan {
@@ -27,6 +28,7 @@ struct ProbeSupport {
   const TrialRunner& runner;
   DeviceMonitor& devices;
   WorkQueue& disk;
+  Places& watches;  // and waits
   // The most that one call of WaitProbe waits.
   std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
 };

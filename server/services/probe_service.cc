@@ -88,17 +88,19 @@ grpc::ServerUnaryReactor* ProbeService::ListProbes(
 }
 
 grpc::ServerWriteReactor<v1::WatchProbeResponse>* ProbeService::WatchProbe(
-    grpc::CallbackServerContext* /*context*/,
+    grpc::CallbackServerContext* context,
     const v1::WatchProbeRequest* request) {
-  return new WatchReactor(jobs_, request->id(),
-                          request->after_version());  // deletes itself
+  // Deletes itself.
+  return new WatchReactor(jobs_, *request,
+                          support_.watches.Take(ClientOf(*context)));
 }
 
 grpc::ServerUnaryReactor* ProbeService::WaitProbe(
-    grpc::CallbackServerContext* /*context*/,
-    const v1::WaitProbeRequest* request, v1::WaitProbeResponse* response) {
+    grpc::CallbackServerContext* context, const v1::WaitProbeRequest* request,
+    v1::WaitProbeResponse* response) {
   // Deletes itself.
-  return new WaitReactor({jobs_, timers_, support_.longest_wait}, *request,
+  return new WaitReactor({jobs_, timers_, support_.longest_wait},
+                         support_.watches.Take(ClientOf(*context)), *request,
                          *response);
 }
 

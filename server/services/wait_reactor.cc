@@ -38,9 +38,13 @@ absl::StatusOr<milliseconds> PatienceOf(const v1::WaitProbeRequest& request,
 }  // namespace
 
 WaitReactor::WaitReactor(const WaitSupport& support,
+                         absl::StatusOr<Place> place,
                          const v1::WaitProbeRequest& request,
                          v1::WaitProbeResponse& response)
-    : support_(support), id_(request.id()), response_(response) {
+    : support_(support),
+      id_(request.id()),
+      response_(response),
+      place_(std::move(place)) {
   absl::Status begun;
   {
     const std::lock_guard lock(mutex_);
@@ -50,6 +54,7 @@ WaitReactor::WaitReactor(const WaitSupport& support,
 }
 
 absl::Status WaitReactor::Begin(const v1::WaitProbeRequest& request) {
+  MEMPLAN_RETURN_IF_ERROR(place_.status());
   MEMPLAN_ASSIGN_OR_RETURN(const milliseconds patience,
                            PatienceOf(request, support_.longest));
   subscription_ = support_.jobs.WhenEnded(

@@ -18,9 +18,11 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "memplan/v1/probe_service.pb.h"
 #include "server/base/timers.h"
 #include "server/jobs/probe_jobs.h"
+#include "server/services/places.h"
 
 namespace memplan {
 
@@ -36,7 +38,8 @@ struct WaitSupport {
 class WaitReactor final : public grpc::ServerUnaryReactor {
  public:
   // `response` lives until the call is done. To be made within the handler.
-  WaitReactor(const WaitSupport& support, const v1::WaitProbeRequest& request,
+  WaitReactor(const WaitSupport& support, absl::StatusOr<Place> place,
+              const v1::WaitProbeRequest& request,
               v1::WaitProbeResponse& response);
 
   void OnCancel() override;
@@ -54,6 +57,7 @@ class WaitReactor final : public grpc::ServerUnaryReactor {
   const WaitSupport support_;
   const std::string id_;
   v1::WaitProbeResponse& response_;
+  const absl::StatusOr<Place> place_;
 
   std::mutex mutex_;
   bool ended_ = false;  // under mutex_

@@ -9,14 +9,16 @@
 
 namespace memplan {
 
-WatchReactor::WatchReactor(ProbeJobs& jobs, const std::string& probe_id,
-                           int64_t after_version)
-    : known_version_(after_version) {
+WatchReactor::WatchReactor(ProbeJobs& jobs,
+                           const v1::WatchProbeRequest& request,
+                           absl::StatusOr<Place> place)
+    : known_version_(request.after_version()), place_(std::move(place)) {
   const absl::Status subscribed = Guarded([&] {
-    subscription_ = jobs.Watch(probe_id, [this](ProbeJobs::ProbePtr probe) {
+    if (!place_.ok()) return place_.status();
+    subscription_ = jobs.Watch(request.id(), [this](ProbeJobs::ProbePtr probe) {
       OnChange(std::move(probe));
     });
-    return subscription_ ? absl::OkStatus() : NoSuchProbe(probe_id);
+    return subscription_ ? absl::OkStatus() : NoSuchProbe(request.id());
   });
   if (!subscribed.ok()) {
     const std::lock_guard lock(mutex_);

@@ -15,8 +15,10 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "memplan/v1/probe_service.pb.h"
 #include "server/jobs/probe_jobs.h"
+#include "server/services/places.h"
 
 namespace memplan {
 
@@ -25,11 +27,12 @@ namespace memplan {
 class WatchReactor final
     : public grpc::ServerWriteReactor<v1::WatchProbeResponse> {
  public:
-  // Subscribes, or ends the call with PROBE_NOT_FOUND. To be made within the
-  // handler: gRPC holds what it starts back until the handler returns it.
-  // Sends nothing until the probe's version is above `after_version`.
-  WatchReactor(ProbeJobs& jobs, const std::string& probe_id,
-               int64_t after_version);
+  // Subscribes, or ends the call for want of a place or with PROBE_NOT_FOUND. To
+  // be made within the handler: gRPC holds what it starts back until the handler
+  // returns it. Sends nothing until the probe's version is above the request's
+  // after_version.
+  WatchReactor(ProbeJobs& jobs, const v1::WatchProbeRequest& request,
+               absl::StatusOr<Place> place);
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -56,6 +59,7 @@ class WatchReactor final
   bool cancelled_ = false;
   bool ended_ = false;
 
+  const absl::StatusOr<Place> place_;
   // Set before any reaction, reset in OnDone.
   std::unique_ptr<ProbeJobs::Subscription> subscription_;
 };
