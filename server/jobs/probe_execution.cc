@@ -190,6 +190,7 @@ class Execution {
   // Says whether the worker could be started.
   void Tell(const absl::StatusOr<TrialResult>& result) const {
     if (tools_.starts == nullptr) return;
+    if (ReasonOf(result.status()) == "SCRIPTED_DEVICE") return;  // it could
     if (result.ok() && !result->never_started) {
       tools_.starts->Succeeded();
     } else {

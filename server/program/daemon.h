@@ -63,10 +63,12 @@ class Daemon {
  private:
   explicit Daemon(ServerOptions options);
 
+  absl::Status ClaimSockets();
   absl::Status OpenStore();
   absl::Status StartJobs();
   absl::Status LearnSandbox();
   absl::Status StartServing();
+  absl::Status StartRpc();
   MetricsInput ReadMetrics() const;
   ServerStatus ReadStatus() const;
   std::vector<LimitStatus> ReadLimits() const;
@@ -102,6 +104,7 @@ class Daemon {
   std::unique_ptr<PlanService> plan_service_;
   std::unique_ptr<ProbeService> probe_service_;
   std::unique_ptr<ServerService> server_service_;
+  std::vector<std::unique_ptr<grpc::Service>> observer_services_;
   std::unique_ptr<RpcServer> rpc_;
   std::unique_ptr<Ticker> part_checks_;
   std::unique_ptr<Ticker> sweeps_;

@@ -326,10 +326,6 @@ absl::StatusOr<TrialResult> StandardRunner::Conclude(Worker& worker,
       return Unusable(absl::StrCat("the worker ", options_.program,
                                    " is of another release: ", talk.words,
                                    "; install both programs from one"));
-    case TalkEnd::kNotSandboxed:
-      worker.process->Kill();
-      Count(&WorkerCounts::protocol_error);
-      return SandboxMissing(talk.words);
     case TalkEnd::kRealWorker:
       worker.process->Kill();
       Count(&WorkerCounts::cancelled);
@@ -340,6 +336,10 @@ absl::StatusOr<TrialResult> StandardRunner::Conclude(Worker& worker,
               "; run on cpu, start memplan-server with a scripted --worker, or "
               "without --devices")),
           "SCRIPTED_DEVICE");
+    case TalkEnd::kNotSandboxed:
+      worker.process->Kill();
+      Count(&WorkerCounts::protocol_error);
+      return SandboxMissing(talk.words);
     case TalkEnd::kCancelled:
       break;
   }

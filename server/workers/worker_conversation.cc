@@ -60,6 +60,15 @@ class Conversation {
                             gpu::kProtocolVersion));
   }
 
+  bool MayRun() {
+    if (!order_.scripted_gpu || talk_.torch_version == kScriptedVersion) {
+      return true;
+    }
+    return End(TalkEnd::kRealWorker,
+               absl::StrCat("it is a real worker, with libtorch ",
+                            talk_.torch_version));
+  }
+
   // Nothing that a worker says is worth more than this: it is one of ours until
   // it opens the model.
   bool HearOfSandbox() {
@@ -73,15 +82,6 @@ class Conversation {
     const auto missing = gpu::CoreLayersMissing(talk_.sandbox);
     if (!order_.request.sandbox->required || missing.empty()) return true;
     return End(TalkEnd::kNotSandboxed, absl::StrJoin(missing, "; "));
-  }
-
-  bool MayRun() {
-    if (!order_.scripted_gpu || talk_.torch_version == kScriptedVersion) {
-      return true;
-    }
-    return End(TalkEnd::kRealWorker,
-               absl::StrCat("it is a real worker, with libtorch ",
-                            talk_.torch_version));
   }
 
   // Takes one message after the hello. False if the talk has ended.

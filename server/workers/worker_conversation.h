@@ -21,8 +21,8 @@ enum class TalkEnd {
   kTimedOut,      // a deadline passed
   kNonsense,      // the worker broke the protocol; `words` tell how
   kOtherVersion,  // the worker speaks another version; `words` tell
-  kNotSandboxed,  // a layer that the request requires is missing; `words` tell
   kRealWorker,    // the device is made up, but the worker is not; likewise
+  kNotSandboxed,  // a layer that the request requires is missing; `words` tell
   kCancelled,
 };
 
