@@ -118,7 +118,7 @@ TEST_F(TalkWithWorkerTest, TakesNothingElseBeforeTheSandbox) {
 }
 
 TEST_F(TalkWithWorkerTest, EndsWithoutALayerThatIsRequired) {
-  order_.request.sandbox = gpu::SandboxOrder{.required = true};
+  order_.request.sandbox = {.required = true, .scratch_path = ""};
   Say(kHello);
   Say(gpu::Sandboxed{
       {{"no_new_privileges", gpu::LayerState::kInForce, ""},
