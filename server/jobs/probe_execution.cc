@@ -54,6 +54,10 @@ ProbeEnding NoAnswer(const SearchAnswer& answer,
       return error(absl::StatusCode::kInternal, "WORKER_DIED",
                    "see whether the host ran out of memory, and the daemon's "
                    "log");
+    case TrialOutcome::kSandboxRefused:
+      return error(absl::StatusCode::kFailedPrecondition, "SANDBOX_REFUSED",
+                   "a model may read its own file and write to its TMPDIR; see "
+                   "what in its code reaches further");
     default:
       return error(absl::StatusCode::kFailedPrecondition, "MODEL_FAILED",
                    "see that the inputs are those the model expects, and that "
