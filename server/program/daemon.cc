@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "server/devices/context_reading.h"
+#include "server/program/liveness.h"
 #include "server/program/part_health.h"
 #include "server/program/socket_path.h"
 #include "server/services/call_observer.h"
@@ -85,13 +86,14 @@ absl::Status Daemon::StartJobs() {
   devices_ =
       std::make_unique<DeviceMonitor>(SystemDeviceReader(), kDeviceInterval);
   WorkerOptions workers;
-  workers.program = options_.worker;
+  if (options_.worker != kNoWorker) workers.program = options_.worker;
   workers.library_path = options_.worker_library_path;
   workers.begin_context = [this](const std::string& device_id) {
     return BeginContext(*devices_, device_id);
   };
   runner_ = MakeProcessTrialRunner(std::move(workers));
-  if (absl::Status usable = runner_->CheckUsable(); !usable.ok()) {
+  if (absl::Status usable = runner_->CheckUsable();
+      !usable.ok() && options_.worker != kNoWorker) {
     spdlog::warn("no probe can run: {}", std::string(usable.message()));
   }
   MEMPLAN_ASSIGN_OR_RETURN(jobs_,
@@ -175,7 +177,8 @@ void Daemon::CheckParts() {
       DevicesHealth(devices.get(), std::chrono::system_clock::now(),
                     options_.expected_gpus),
       StoreHealth(folder_->path(), *database_),
-      WorkersHealth(runner_->CheckUsable())};
+      options_.worker == kNoWorker ? NoWorkersHealth()
+                                   : WorkersHealth(runner_->CheckUsable())};
   for (const PartStatus& part : now) {
     rpc_->SetPartHealth(part.name, part.healthy);
   }
@@ -204,6 +207,12 @@ std::string Daemon::ReadyLine() const {
   return absl::StrCat("ready socket=", options_.socket,
                       " tcp=", OrNone(rpc_->listen()),
                       " metrics=", OrNone(metrics), " store=", folder_->path());
+}
+
+absl::Status Daemon::CheckAlive(milliseconds patience) {
+  (void)ReadStatus();
+  MEMPLAN_RETURN_IF_ERROR(CheckQueueWorks("the disk queue", *disk_, patience));
+  return rpc_->CheckAnswers(patience);
 }
 
 void Daemon::Drain() {

@@ -38,7 +38,9 @@ void Declare(CLI::App& app, TypedOptions& typed) {
   app.add_option("--metrics", typed.metrics,
                  "HOST:PORT of /metrics and /healthz, or none")
       ->capture_default_str();
-  app.add_option("--worker", options.worker, "Path of memplan-worker")
+  app.add_option(
+         "--worker", options.worker,
+         "Path of memplan-worker; none for a daemon that runs no probes")
       ->capture_default_str();
   app.add_option("--worker-library-path", options.worker_library_path,
                  "LD_LIBRARY_PATH of the worker alone, where libtorch is not "

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -16,12 +17,15 @@
 
 namespace memplan {
 
+// In the place of a worker's path: the daemon is to run no probes.
+inline constexpr std::string_view kNoWorker = "none";
+
 struct ServerOptions {
   std::string store;                // folder
   std::string socket;               // path
   std::optional<HostPort> listen;   // loopback; unset: the unix socket alone
   std::optional<HostPort> metrics;  // unset: no page
-  std::string worker;               // path of memplan-worker
+  std::string worker;               // path of memplan-worker, or kNoWorker
   std::string worker_library_path;  // its LD_LIBRARY_PATH; empty for none
   bool exit_with_stdin = false;
   // With fewer GPUs than these the devices count as failing.

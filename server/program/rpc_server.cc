@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/program/liveness.h"
 #include "server/services/call_observer.h"
 
 namespace memplan {
@@ -103,6 +104,10 @@ RpcServer::RpcServer(std::unique_ptr<grpc::Server> server,
 
 void RpcServer::SetPartHealth(const std::string& name, bool healthy) {
   server_->GetHealthCheckService()->SetServingStatus(name, healthy);
+}
+
+absl::Status RpcServer::CheckAnswers(std::chrono::milliseconds patience) {
+  return CheckServerAnswers(*server_, patience);
 }
 
 void RpcServer::StopServing() {

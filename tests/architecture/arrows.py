@@ -38,6 +38,7 @@ FAMILIES = (
     ("system", r"(chrono|condition_variable|filesystem|fstream|future|iostream|mutex|"
                r"semaphore|shared_mutex|stop_token|thread|ctime|csignal)$"),
     ("standard", r"[a-z_0-9]+$"),
+    ("systemd", r"systemd/\w+\.h"),
     ("system", r"(sys|linux|net|netinet|arpa|asm)/\w+\.h"),
     ("system", r"[a-z_0-9]+\.h"),
 )
@@ -45,7 +46,8 @@ FAMILIES = (
 PURE = ("standard", "absl")
 RPC = PURE + ("system", "grpc", "protobuf")
 CUDA = PURE + ("system", "torch", "cuda", "json")
-DAEMON = RPC + ("prometheus", "sqlite", "http", "command_line", "log", "json", "openssl", "zlib")
+DAEMON = RPC + ("prometheus", "sqlite", "http", "command_line", "log", "json", "openssl", "zlib",
+                "systemd")
 NO_TORCH = DAEMON + ("test",)
 
 
