@@ -26,6 +26,7 @@ struct SearchOptions {
   int64_t first_batch = 8;    // samples
   int64_t max_batch = 65536;  // samples; honoured exactly and itself run
   int repeat = 1;             // fresh runs of the answer before it is verified
+  friend bool operator==(const SearchOptions&, const SearchOptions&) = default;
 };
 
 // Run this batch next.

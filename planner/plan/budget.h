@@ -16,6 +16,7 @@ namespace memplan {
 struct MemoryLimit {
   std::optional<Bytes> cap;
   std::optional<Bytes> budget;
+  friend bool operator==(const MemoryLimit&, const MemoryLimit&) = default;
 };
 
 // The cap for the next trial: the cap itself, or the budget less the largest

@@ -97,6 +97,22 @@ v1::ProbeState ToProto(ProbeState state) {
   return v1::PROBE_STATE_UNSPECIFIED;
 }
 
+v1::WaitingReason ToProto(WaitingReason reason) {
+  switch (reason) {
+    case WaitingReason::kRoom:
+      return v1::WAITING_REASON_ROOM;
+    case WaitingReason::kIdle:
+      return v1::WAITING_REASON_IDLE;
+    case WaitingReason::kDeviceNotRead:
+      return v1::WAITING_REASON_DEVICE_NOT_READ;
+    case WaitingReason::kDeviceLost:
+      return v1::WAITING_REASON_DEVICE_LOST;
+    case WaitingReason::kWorkers:
+      return v1::WAITING_REASON_WORKERS;
+  }
+  return v1::WAITING_REASON_UNSPECIFIED;
+}
+
 v1::TrialPurpose ToProto(TrialPurpose purpose) {
   switch (purpose) {
     case TrialPurpose::kProfile:

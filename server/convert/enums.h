@@ -22,6 +22,7 @@ v1::Mode ToProto(gpu::Mode mode);
 v1::Optimizer ToProto(gpu::Optimizer optimizer);
 v1::RunAs ToProto(gpu::RunAs run_as);
 v1::ProbeState ToProto(ProbeState state);
+v1::WaitingReason ToProto(WaitingReason reason);
 v1::TrialPurpose ToProto(TrialPurpose purpose);
 v1::TrialOutcome ToProto(TrialOutcome outcome);
 v1::Provenance ToProto(Provenance provenance);

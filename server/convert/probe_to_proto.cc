@@ -61,6 +61,12 @@ v1::ProbeSpec ToProto(const ProbeSpec& spec) {
   if (spec.limit.budget) proto.set_budget_bytes(spec.limit.budget->count());
   std::visit([&proto](const auto& task) { SetTask(task, proto); }, spec.task);
   *proto.mutable_trial_timeout() = ToDuration(spec.trial_timeout);
+  if (spec.time_limit) {
+    *proto.mutable_time_limit() = ToDuration(*spec.time_limit);
+  }
+  proto.set_max_trials(spec.max_trials);
+  proto.set_niceness(spec.niceness);
+  proto.set_only_when_idle(spec.only_when_idle);
   return proto;
 }
 
@@ -82,6 +88,15 @@ v1::Probe ToProtoWithoutTrials(const Probe& probe) {
   if (probe.progress) *proto.mutable_progress() = ToProto(*probe.progress);
   proto.set_queue_position(probe.queue_position);
   proto.set_version(probe.version);
+  if (probe.waiting_for) {
+    proto.set_waiting_for(probe.waiting_for->words);
+    proto.set_waiting_reason(ToProto(probe.waiting_for->reason));
+  }
+  const KnownBatches known = BatchesKnownFrom(probe.trials);
+  proto.set_largest_running_batch(known.largest_running);
+  proto.set_smallest_failing_batch(known.smallest_failing);
+  proto.set_worker_version(probe.worker_version);
+  proto.set_begun_anew_reason(probe.begun_anew_reason);
   return proto;
 }
 

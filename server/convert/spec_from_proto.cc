@@ -12,6 +12,7 @@
 #include "planner/base/status_macros.h"
 #include "server/base/reason.h"
 #include "server/convert/enums.h"
+#include "server/convert/limits_from_proto.h"
 #include "server/convert/model_to_proto.h"
 #include "server/convert/refused_spec.h"
 #include "server/convert/task_from_proto.h"
@@ -235,6 +236,7 @@ absl::StatusOr<ProbeSpec> SpecFromProto(const v1::ProbeSpec& proto) {
   MEMPLAN_RETURN_IF_ERROR(ReadLimit(proto, spec));
   MEMPLAN_ASSIGN_OR_RETURN(spec.task, TaskFromProto(proto));
   MEMPLAN_RETURN_IF_ERROR(ReadTimeout(proto, spec));
+  MEMPLAN_RETURN_IF_ERROR(ReadProbeLimits(proto, spec));
   MEMPLAN_RETURN_IF_ERROR(CheckShapes(spec));
   return spec;
 }

@@ -8,27 +8,11 @@
 #include "cuda/nvml/nvml_devices.h"
 #include "planner/base/status_macros.h"
 #include "server/devices/device_monitor.h"
-#include "server/devices/host_memory.h"
+#include "server/devices/host_device.h"
 #include "server/devices/process_name.h"
 
 namespace memplan {
 namespace {
-
-Device ReadCpu() {
-  Device cpu;
-  cpu.id = "cpu";
-  cpu.is_cpu = true;
-  cpu.display_name = "Host memory";
-  const absl::StatusOr<HostMemory> memory = ReadHostMemory();
-  if (!memory.ok()) {
-    cpu.read_error = std::string(memory.status().message());
-    return cpu;
-  }
-  cpu.total = memory->total;
-  cpu.free = memory->available;
-  cpu.used = memory->total - memory->available;
-  return cpu;
-}
 
 void NameProcesses(std::vector<Device>& devices) {
   if (!SeesHostProcesses()) return;
@@ -62,7 +46,7 @@ DeviceSnapshot ReadSystem(const std::string& library, gpu::KnownGpus& known) {
     snapshot.devices = *std::move(gpus);
   }
   NameProcesses(snapshot.devices);
-  snapshot.devices.push_back(ReadCpu());
+  snapshot.devices.push_back(ReadHostAsDevice());
   return snapshot;
 }
 

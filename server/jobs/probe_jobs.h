@@ -1,17 +1,21 @@
 // The job queue: keeps every probe, runs one a device at a time, tells watchers.
 //
-//            Create              device free             ends
+//            Create          device free, has room       ends
 //   (none) ─────────▶ QUEUED ─────────────────▶ RUNNING ───────▶ SUCCEEDED, FAILED
-//                       │   ◀─────────────────     │
-//                       │     daemon restarted     │
+//                       │   ◀─────────────────     │                   │ aged
+//                       │     daemon restarted,    │                   ▼
+//                       │     trials kept          │                forgotten
 //                       └──────── Cancel ──────────┴───────────▶ CANCELLED
 //
-// Every arrow is in the store before anybody is told of it.
+// Every arrow, and every ended trial, is in the store before anybody is told of
+// it.
 #ifndef MEMPLAN_SERVER_JOBS_PROBE_JOBS_H_
 #define MEMPLAN_SERVER_JOBS_PROBE_JOBS_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,7 +23,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/devices/device_monitor.h"
+#include "server/jobs/retention.h"
 #include "server/jobs/trial_runner.h"
+#include "server/jobs/worker_patience.h"
 #include "server/probe/probe.h"
 
 namespace memplan {
@@ -36,6 +43,13 @@ struct JobCounts {
   int64_t probes_cancelled = 0;
   int64_t queued = 0;   // now
   int64_t running = 0;  // now
+  // Probes at the head of their lines, by what they wait for; now.
+  std::map<WaitingReason, int64_t> waiting;
+  int64_t worker_backoffs = 0;   // pauses before a trial after a worker's death
+  bool workers_resting = false;  // now: too many could not be started
+  int64_t probes_resumed = 0;    // went on from trials of an earlier daemon
+  int64_t probes_begun_anew = 0;  // dropped such trials
+  int64_t probes_forgotten = 0;   // by age or number
 };
 
 // Thread-safe. No method blocks but the destructor and Stop; callbacks run on
@@ -47,13 +61,28 @@ class ProbeJobs {
   using ProbeCallback = std::function<void(absl::StatusOr<ProbePtr>)>;
   using StatusCallback = std::function<void(absl::Status)>;
 
+  // Reads all devices, beginning now; waits for the driver a while.
+  using ReadDevices =
+      std::function<absl::StatusOr<std::shared_ptr<const DeviceSnapshot>>()>;
+
   struct Options {
     int max_queued = 1000;  // probes waiting, all devices together
+    Retention retention = {};
+    WorkerPatience workers = {};
+    // Asked before a probe starts, on its device's thread. Empty: probes start
+    // whatever the devices have left.
+    ReadDevices read_devices = {};
+    // How often a probe that waits for its device is looked at again.
+    std::chrono::milliseconds look_again = std::chrono::seconds(2);
+    // How often ended probes are looked at for their age.
+    std::chrono::milliseconds sweep_interval = std::chrono::minutes(1);
   };
 
   // Takes over what `store` holds: probes that were queued or running are
   // queued again, in their order of creation; those that were running with
-  // their trials dropped and restart_count raised.
+  // restart_count raised and their ended trials kept. They go on from those if
+  // device and worker are still what they were; if not, begun_anew_reason says
+  // why they are dropped. Ended probes beyond the retention are forgotten.
   static absl::StatusOr<std::unique_ptr<ProbeJobs>> Start(Options options,
                                                           ProbeStore& store,
                                                           ModelStore& models,
@@ -61,9 +90,10 @@ class ProbeJobs {
   virtual ~ProbeJobs() = default;
 
   // Queues a probe and calls `done` once it is on disk. A `request_id` (may be
-  // empty) seen before gives the probe made then, whatever its spec. The model
-  // is pinned until the probe ends. kNotFound (MODEL_NOT_FOUND) if it is not
-  // stored, kResourceExhausted (QUEUE_FULL), kUnavailable (SHUTTING_DOWN).
+  // empty) seen before gives the probe made then. The model is pinned until the
+  // probe ends. kAlreadyExists (REQUEST_ID_REUSED) if that probe has another
+  // spec, kNotFound (MODEL_NOT_FOUND) if the model is not stored,
+  // kResourceExhausted (QUEUE_FULL), kUnavailable (SHUTTING_DOWN).
   virtual void Create(ProbeSpec spec, std::string request_id,
                       ProbeCallback done) = 0;
   // The probe as it is now, or null.
@@ -87,11 +117,26 @@ class ProbeJobs {
   virtual std::unique_ptr<Subscription> Watch(
       std::string_view id, std::function<void(ProbePtr)> on_change) = 0;
 
+  // Calls `on_end` once, with the probe when it has ended (soon, if it has), or
+  // with null at Stop. The handle as that of Watch. Costs nothing while the
+  // probe changes. Null if there is no such probe.
+  virtual std::unique_ptr<Subscription> WhenEnded(
+      std::string_view id, std::function<void(ProbePtr)> on_end) = 0;
+
   virtual JobCounts Counts() const = 0;
 
-  // Refuses new probes, stops running trials (their workers are killed; the
-  // probes stay in the store as running, to be begun anew at the next start),
-  // ends watches, waits for the threads. Later calls do nothing.
+  // From now on no trial starts and Create is refused (SHUTTING_DOWN). Trials
+  // that run may end, and are kept, until `deadline`; those that still run then
+  // are cancelled. Returns when none runs, at the latest soon after `deadline`
+  // (a killed worker may take ten seconds more if a driver holds it; Stop waits
+  // for that, this does not). What has not ended stays in the store as RUNNING
+  // or QUEUED with its ended trials, and goes on at the next start. Reads,
+  // Cancel, Delete, watches and waits work until Stop. Call it before Stop, from
+  // any thread, or not at all: Stop alone is a Drain without patience.
+  virtual void Drain(std::chrono::steady_clock::time_point deadline) = 0;
+
+  // Cancels what still runs as Drain does, answers the calls in line, ends
+  // watches and waits, and waits for the threads. Later calls do nothing.
   virtual void Stop() = 0;
 };
 

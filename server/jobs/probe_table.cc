@@ -59,14 +59,47 @@ int ProbeTable::CountIn(ProbeState state) const {
       [state](const auto& entry) { return entry.second->state == state; }));
 }
 
-ProbeTable::ProbePtr ProbeTable::TakeNext(const std::string& device_id) {
+bool ProbeTable::CanTake(const std::string& device_id) const {
+  const auto line = lines_.find(device_id);
+  return line != lines_.end() && !line->second.busy &&
+         !line->second.waiting.empty();
+}
+
+ProbeTable::ProbePtr ProbeTable::TakeNext(
+    const std::string& device_id,
+    absl::FunctionRef<bool(const Probe&)> may_run) {
+  if (!CanTake(device_id)) return nullptr;
   Line& line = lines_[device_id];
-  if (line.busy || line.waiting.empty()) return nullptr;
-  const Sequence first = *line.waiting.begin();
-  line.waiting.erase(first);
-  line.busy = true;
-  // The others' places stay: who took the first place is still before them.
-  return probes_.at(first);
+  for (const Sequence sequence : line.waiting) {
+    const ProbePtr probe = probes_.at(sequence);
+    if (!may_run(*probe)) continue;
+    line.waiting.erase(sequence);
+    line.busy = true;
+    // The places of those behind stay: who was taken is still before them.
+    return probe;
+  }
+  return nullptr;
+}
+
+void ProbeTable::SetWaitingFor(std::string_view id,
+                               std::optional<WaitingFor> waiting_for) {
+  const Sequence sequence = by_id_.find(id)->second;
+  if (probes_.at(sequence)->waiting_for == waiting_for) return;
+  Probe next = *probes_.at(sequence);
+  next.waiting_for = std::move(waiting_for);
+  ++next.version;
+  Put(sequence, std::move(next));
+}
+
+std::map<WaitingReason, int64_t> ProbeTable::CountWaiting() const {
+  std::map<WaitingReason, int64_t> counts;
+  for (const auto& [device, line] : lines_) {
+    for (const Sequence sequence : line.waiting) {
+      const ProbePtr& probe = probes_.at(sequence);
+      if (probe->waiting_for) ++counts[probe->waiting_for->reason];
+    }
+  }
+  return counts;
 }
 
 void ProbeTable::Release(const std::string& device_id) {

@@ -10,11 +10,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "server/probe/probe.h"
 
 namespace memplan {
@@ -38,9 +40,20 @@ class ProbeTable {
   std::vector<ProbePtr> NewestFirst() const;
   int CountIn(ProbeState state) const;
 
-  // Takes the first probe out of the device's line and makes the device busy.
-  // Null if it is busy already or nothing waits.
-  ProbePtr TakeNext(const std::string& device_id);
+  // True if the device is free and somebody waits for it.
+  bool CanTake(const std::string& device_id) const;
+  // Takes the first probe that `may_run` accepts out of the device's line and
+  // makes the device busy. Null if it is busy already or there is no such probe.
+  ProbePtr TakeNext(
+      const std::string& device_id,
+      absl::FunctionRef<bool(const Probe&)> may_run = [](const Probe&) {
+        return true;
+      });
+  // Says what a probe in line waits for besides its place; nothing for nothing.
+  void SetWaitingFor(std::string_view id,
+                     std::optional<WaitingFor> waiting_for);
+  // How many probes in line wait for what.
+  std::map<WaitingReason, int64_t> CountWaiting() const;
   // The device is free again.
   void Release(const std::string& device_id);
   // Takes a probe out of its line; false if it is in none.

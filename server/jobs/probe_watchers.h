@@ -26,6 +26,9 @@ class ProbeWatchers {
   // version between is missed.
   std::unique_ptr<ProbeJobs::Subscription> Add(ProbePtr now,
                                                OnChange on_change);
+  // Calls `on_end` once, as ProbeJobs::WhenEnded says.
+  std::unique_ptr<ProbeJobs::Subscription> AddForEnd(ProbePtr now,
+                                                     OnChange on_end);
   void Tell(const ProbePtr& probe);
   // Calls everybody with null for the last time; also those who come later,
   // right after their first call. Waits until all who are there were called.
@@ -36,6 +39,12 @@ class ProbeWatchers {
   struct Watches;
   class Handle;
 
+  // Only whoever waits for ends has a kind of its own, so that thousands of them
+  // cost nothing while a probe changes.
+  enum class Kind { kChanges, kEnd };
+  std::unique_ptr<ProbeJobs::Subscription> Register(Kind kind, ProbePtr now,
+                                                    bool call_now,
+                                                    OnChange call);
   void Call(std::shared_ptr<Watch> watch, ProbePtr probe);
 
   const std::shared_ptr<Watches> watches_;

@@ -1,4 +1,5 @@
-// What callers ask for. What the devices' threads do is in stored_probe_runs.cc.
+// What callers ask for. What the devices' threads do is in stored_probe_line.cc
+// and stored_probe_runs.cc.
 #include "server/jobs/stored_probe_jobs.h"
 
 #include <spdlog/spdlog.h>
@@ -19,6 +20,8 @@ namespace memplan {
 namespace {
 
 constexpr size_t kOutcomes = 6;  // values of TrialOutcome
+// How long Drain waits for workers that it has had killed.
+constexpr std::chrono::seconds kCancelPatience{1};
 
 absl::Status ProbeNotFound(std::string_view id) {
   return WithReason(absl::NotFoundError(absl::StrCat(
@@ -32,6 +35,15 @@ absl::Status ShuttingDown() {
                         "the daemon is shutting down and takes no new probes; "
                         "try again once it is back"),
                     "SHUTTING_DOWN");
+}
+
+absl::Status RequestIdReused(const std::string& id) {
+  return WithReason(
+      absl::AlreadyExistsError(absl::StrCat(
+          "this id was used to create probe ", id,
+          ", which has another spec; give each new request an id of its own, "
+          "such as a UUID")),
+      "REQUEST_ID_REUSED", "request_id");
 }
 
 absl::Status QueueFull(int waiting) {
@@ -49,10 +61,11 @@ absl::Status QueueFull(int waiting) {
 // caller waits for.
 StoredProbeJobs::StoredProbeJobs(Options options, ProbeStore& store,
                                  ModelStore& models, TrialRunner& runner)
-    : options_(options),
+    : options_(std::move(options)),
       store_(store),
       models_(models),
       runner_(runner),
+      starts_(options_.workers),
       requests_(1, std::numeric_limits<size_t>::max()) {
   counts_.trials_by_outcome.resize(kOutcomes);
 }
@@ -70,10 +83,34 @@ absl::Status StoredProbeJobs::Load() {
     const std::lock_guard lock(mutex_);
     table_.Add(std::move(probe));
   }
+  ForgetOldProbes();
   const std::lock_guard lock(mutex_);
   (void)table_.TakeChanges();  // nobody watches yet
   for (const std::string& device : devices) StartThreadFor(device);
+  SweepLater();
   return absl::OkStatus();
+}
+
+void StoredProbeJobs::SweepLater() {
+  timers_.Set(std::chrono::steady_clock::now() + options_.sweep_interval,
+              [this] {
+                requests_.Post([this] { ForgetOldProbes(); });
+                SweepLater();
+              });
+}
+
+void StoredProbeJobs::ForgetOldProbes() {
+  for (const std::string& id : ProbesToForget(
+           List(), options_.retention, std::chrono::system_clock::now())) {
+    if (absl::Status status = store_.Delete(id); !status.ok()) {
+      spdlog::warn("probe {} is old, but not forgotten: {}", id,
+                   std::string(status.message()));
+      continue;
+    }
+    const std::lock_guard lock(mutex_);
+    table_.Erase(id);
+    ++counts_.probes_forgotten;
+  }
 }
 
 Probe StoredProbeJobs::TakenOver(Probe probe) {
@@ -82,8 +119,9 @@ Probe StoredProbeJobs::TakenOver(Probe probe) {
   if (was_running) {
     probe.state = ProbeState::kQueued;
     probe.start_time.reset();
-    probe.trials.clear();
     ++probe.restart_count;
+    const std::lock_guard lock(mutex_);
+    if (!probe.trials.empty()) ++counts_.probes_resumed;
   }
   // Changes of progress and place went up in version without being kept. Faster
   // than once a microsecond they did not come, so that the time is above them.
@@ -126,8 +164,11 @@ absl::StatusOr<ProbeJobs::ProbePtr> StoredProbeJobs::CreateNow(
   Probe probe;
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) return ShuttingDown();
-    if (ProbePtr known = table_.WithRequestId(request_id)) return known;
+    if (const ProbePtr known = table_.WithRequestId(request_id)) {
+      if (known->spec == spec) return known;
+      return RequestIdReused(known->id);
+    }
+    if (draining_) return ShuttingDown();
     const int waiting = table_.CountIn(ProbeState::kQueued);
     if (waiting >= options_.max_queued) return QueueFull(waiting);
     probe.id = NewId();
@@ -149,6 +190,7 @@ absl::StatusOr<ProbeJobs::ProbePtr> StoredProbeJobs::CreateNow(
   table_.Add(std::move(probe));
   TellWatchers();
   StartThreadFor(device);
+  ++arrivals_;
   work_changed_.notify_all();
   return table_.Get(id);
 }
@@ -195,6 +237,7 @@ absl::StatusOr<ProbeJobs::ProbePtr> StoredProbeJobs::CancelNow(
     running->by_user = true;
     running->signal.Cancel();
   }
+  work_changed_.notify_all();  // it may be in a pause
   return probe;
 }
 
@@ -202,11 +245,13 @@ absl::StatusOr<ProbeJobs::ProbePtr> StoredProbeJobs::CancelQueued(Probe probe) {
   probe.state = ProbeState::kCancelled;
   probe.end_time = std::chrono::system_clock::now();
   probe.queue_position = 0;
+  probe.waiting_for.reset();
   ++probe.version;
   const absl::Status status = store_.Save(probe);
   const std::lock_guard lock(mutex_);
   if (!status.ok()) {
     table_.RejoinLine(probe.id);
+    ++arrivals_;
     TellWatchers();
     work_changed_.notify_all();
     return status;
@@ -249,24 +294,50 @@ std::unique_ptr<ProbeJobs::Subscription> StoredProbeJobs::Watch(
   return watchers_.Add(std::move(probe), std::move(on_change));
 }
 
+std::unique_ptr<ProbeJobs::Subscription> StoredProbeJobs::WhenEnded(
+    std::string_view id, std::function<void(ProbePtr)> on_end) {
+  const std::lock_guard lock(mutex_);
+  ProbePtr probe = table_.Get(id);
+  if (probe == nullptr) return nullptr;
+  return watchers_.AddForEnd(std::move(probe), std::move(on_end));
+}
+
 JobCounts StoredProbeJobs::Counts() const {
   const std::lock_guard lock(mutex_);
   JobCounts counts = counts_;
   counts.queued = table_.CountIn(ProbeState::kQueued);
   counts.running = table_.CountIn(ProbeState::kRunning);
+  counts.waiting = table_.CountWaiting();
+  counts.workers_resting =
+      starts_.WhyResting(std::chrono::steady_clock::now()).has_value();
   return counts;
+}
+
+void StoredProbeJobs::CancelRunning() {
+  for (const auto& [device, running] : running_) running->signal.Cancel();
+  work_changed_.notify_all();
+}
+
+void StoredProbeJobs::Drain(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  draining_ = true;
+  work_changed_.notify_all();
+  const auto none_runs = [this] { return running_.empty(); };
+  if (work_changed_.wait_until(lock, deadline, none_runs)) return;
+  CancelRunning();
+  work_changed_.wait_for(lock, kCancelPatience, none_runs);
 }
 
 void StoredProbeJobs::Stop() {
   std::call_once(stop_once_, [this] {
+    timers_.Stop();
     std::map<std::string, std::thread> threads;
     {
       const std::lock_guard lock(mutex_);
-      stopping_ = true;
-      for (const auto& [device, running] : running_) running->signal.Cancel();
+      draining_ = true;
+      CancelRunning();
       threads.swap(threads_);
     }
-    work_changed_.notify_all();
     for (auto& [device, thread] : threads) thread.join();
     std::promise<void> answered;
     requests_.Post([&answered] { answered.set_value(); });
@@ -276,7 +347,7 @@ void StoredProbeJobs::Stop() {
 }
 
 void StoredProbeJobs::StartThreadFor(const std::string& device_id) {
-  if (stopping_ || threads_.contains(device_id)) return;
+  if (draining_ || threads_.contains(device_id)) return;
   try {
     threads_[device_id] =
         std::thread([this, device_id] { RunDevice(device_id); });
@@ -302,7 +373,8 @@ void StoredProbeJobs::Publish(const Probe& probe) {
 absl::StatusOr<std::unique_ptr<ProbeJobs>> ProbeJobs::Start(
     Options options, ProbeStore& store, ModelStore& models,
     TrialRunner& runner) {
-  auto jobs = std::make_unique<StoredProbeJobs>(options, store, models, runner);
+  auto jobs = std::make_unique<StoredProbeJobs>(std::move(options), store,
+                                                models, runner);
   MEMPLAN_RETURN_IF_ERROR(jobs->Load());
   return jobs;
 }

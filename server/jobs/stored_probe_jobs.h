@@ -4,16 +4,22 @@
 #ifndef MEMPLAN_SERVER_JOBS_STORED_PROBE_JOBS_H_
 #define MEMPLAN_SERVER_JOBS_STORED_PROBE_JOBS_H_
 
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "server/base/timers.h"
 #include "server/base/work_queue.h"
+#include "server/jobs/device_room.h"
 #include "server/jobs/probe_execution.h"
 #include "server/jobs/probe_jobs.h"
 #include "server/jobs/probe_table.h"
@@ -40,7 +46,10 @@ class StoredProbeJobs : public ProbeJobs {
   void Delete(std::string_view id, StatusCallback done) override;
   std::unique_ptr<Subscription> Watch(
       std::string_view id, std::function<void(ProbePtr)> on_change) override;
+  std::unique_ptr<Subscription> WhenEnded(
+      std::string_view id, std::function<void(ProbePtr)> on_end) override;
   JobCounts Counts() const override;
+  void Drain(std::chrono::steady_clock::time_point deadline) override;
   void Stop() override;
 
  private:
@@ -57,15 +66,29 @@ class StoredProbeJobs : public ProbeJobs {
   absl::StatusOr<ProbePtr> CancelNow(const std::string& id);
   absl::StatusOr<ProbePtr> CancelQueued(Probe probe);
   absl::Status DeleteNow(const std::string& id);
+  void ForgetOldProbes();
+  void SweepLater();
 
   // A probe from the store, as it stands after the daemon's start.
   Probe TakenOver(Probe probe);
 
-  // A device's thread.
+  // A device's thread; what it does about its line is in stored_probe_line.cc.
   void RunDevice(const std::string& device_id);
-  void RunProbe(Probe probe, RunningProbe& running);
+  std::optional<DeviceReading> ReadDevices();
+  void WaitForAChange(std::unique_lock<std::mutex>& lock);
+  // With mutex_ held: the next probe that may run; says of those before it what
+  // they wait for.
+  ProbePtr TakeRunnable(const std::string& device_id,
+                        const std::optional<DeviceReading>& reading);
+
+  // The same thread, about the probe that it took.
+  void RunProbe(Probe probe, RunningProbe& running,
+                const std::optional<DeviceReading>& reading);
+  void CheckDevice(Probe& probe, const DeviceReading& reading);
   ProbeEnding Execute(Probe& probe, RunningProbe& running);
-  void KeepTrial(Probe& probe, const Trial& trial);
+  bool Pause(std::chrono::milliseconds length, const RunningProbe& running);
+  void BeginAnew(Probe& probe, std::string why);
+  void KeepTrial(Probe& probe, const Trial& trial, const std::string& version);
   std::string TracePath(const Probe& probe, int number);
   void End(Probe& probe, ProbeEnding ending);
   absl::Status Save(const Probe& probe);
@@ -73,6 +96,7 @@ class StoredProbeJobs : public ProbeJobs {
   // With mutex_ held.
   void StartThreadFor(const std::string& device_id);
   void TellWatchers();
+  void CancelRunning();
   std::string NewId() const;
 
   // Makes `probe` the current version, and tells the watchers.
@@ -90,11 +114,14 @@ class StoredProbeJobs : public ProbeJobs {
   std::map<std::string, RunningProbe*> running_;           // by device, too
   std::map<std::string, std::thread> threads_;             // by device, too
   JobCounts counts_;                                       // under mutex_
-  bool stopping_ = false;                                  // under mutex_
+  int64_t arrivals_ = 0;                                   // under mutex_
+  bool draining_ = false;                                  // under mutex_
   std::once_flag stop_once_;
+  WorkerStarts starts_;
 
   ProbeWatchers watchers_;
   WorkQueue requests_;
+  Timers timers_;  // last: its calls use all of the above
 };
 
 }  // namespace memplan

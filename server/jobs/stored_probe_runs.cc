@@ -1,5 +1,5 @@
-// What the devices' threads do: take the next probe, run it, keep what came of
-// it, in the store first.
+// What a device's thread does with the probe that it took: runs it, keeps what
+// comes of it, in the store first.
 //
 // If the store cannot be written, a probe that was about to begin, or has just
 // ended, is told as failed with the store's error; on disk it still stands as it
@@ -16,30 +16,13 @@
 
 namespace memplan {
 
-void StoredProbeJobs::RunDevice(const std::string& device_id) {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    ProbePtr next;
-    work_changed_.wait(lock, [&] {
-      return stopping_ || (next = table_.TakeNext(device_id)) != nullptr;
-    });
-    if (stopping_) return;
-    RunningProbe running;
-    running.id = next->id;
-    running_[device_id] = &running;
-    lock.unlock();
-    RunProbe(*next, running);
-    lock.lock();
-    running_.erase(device_id);
-    table_.Release(device_id);
-    TellWatchers();
-  }
-}
-
-void StoredProbeJobs::RunProbe(Probe probe, RunningProbe& running) {
+void StoredProbeJobs::RunProbe(Probe probe, RunningProbe& running,
+                               const std::optional<DeviceReading>& reading) {
+  if (reading) CheckDevice(probe, *reading);
   probe.state = ProbeState::kRunning;
   probe.start_time = std::chrono::system_clock::now();
   probe.queue_position = 0;
+  probe.waiting_for.reset();
   ++probe.version;
   if (absl::Status status = Save(probe); !status.ok()) {
     End(probe, {ProbeState::kFailed, {}, ToProbeError(status)});
@@ -49,10 +32,23 @@ void StoredProbeJobs::RunProbe(Probe probe, RunningProbe& running) {
   ProbeEnding ending = Execute(probe, running);
   if (ending.state == ProbeState::kCancelled) {
     const std::lock_guard lock(mutex_);
-    // Cut short by Stop: it stays as it is in the store, to be begun anew.
+    // Cut short by Drain or Stop: it stays as it is in the store, to go on at
+    // the next start.
     if (!running.by_user) return;
   }
   End(probe, std::move(ending));
+}
+
+// Trials of another device say nothing of this one.
+void StoredProbeJobs::CheckDevice(Probe& probe, const DeviceReading& reading) {
+  std::string identity = DeviceIdentity(probe.spec.device_id, reading);
+  if (identity.empty()) return;
+  const std::string before =
+      std::exchange(probe.device_identity, std::move(identity));
+  if (before.empty() || before == probe.device_identity) return;
+  if (probe.trials.empty()) return;
+  BeginAnew(probe, absl::StrCat("the device is ", probe.device_identity,
+                                " now; the trials were run on ", before));
 }
 
 ProbeEnding StoredProbeJobs::Execute(Probe& probe, RunningProbe& running) {
@@ -68,11 +64,52 @@ ProbeEnding StoredProbeJobs::Execute(Probe& probe, RunningProbe& running) {
              ++probe.version;
              Publish(probe);
            },
-       .on_trial = [&](const Trial& trial) { KeepTrial(probe, trial); }});
+       .on_trial =
+           [&](const Trial& trial, const std::string& version) {
+             KeepTrial(probe, trial, version);
+           },
+       .known = {probe.trials, probe.worker_version},
+       .may_go_on =
+           [&] {
+             const std::lock_guard lock(mutex_);
+             return !draining_;
+           },
+       .pause =
+           [&](std::chrono::milliseconds length) {
+             return Pause(length, running);
+           },
+       .on_begin_anew =
+           [&](std::string why) {
+             BeginAnew(probe, std::move(why));
+             (void)Save(probe);
+             Publish(probe);
+           },
+       .patience = options_.workers,
+       .starts = &starts_});
 }
 
-void StoredProbeJobs::KeepTrial(Probe& probe, const Trial& trial) {
+bool StoredProbeJobs::Pause(std::chrono::milliseconds length,
+                            const RunningProbe& running) {
+  std::unique_lock lock(mutex_);
+  ++counts_.worker_backoffs;
+  const auto is_over = [&] { return draining_ || running.signal.cancelled(); };
+  return !work_changed_.wait_for(lock, length, is_over);
+}
+
+void StoredProbeJobs::BeginAnew(Probe& probe, std::string why) {
+  spdlog::info("probe {} begins anew: {}", probe.id, why);
+  probe.trials.clear();
+  probe.worker_version.clear();
+  probe.begun_anew_reason = std::move(why);
+  ++probe.version;
+  const std::lock_guard lock(mutex_);
+  ++counts_.probes_begun_anew;
+}
+
+void StoredProbeJobs::KeepTrial(Probe& probe, const Trial& trial,
+                                const std::string& version) {
   probe.trials.push_back(trial);
+  probe.worker_version = version;
   ++probe.version;
   (void)Save(probe);
   const std::lock_guard lock(mutex_);
@@ -112,6 +149,7 @@ void StoredProbeJobs::End(Probe& probe, ProbeEnding ending) {
   if (probe.state == ProbeState::kCancelled) ++counts_.probes_cancelled;
   table_.Update(probe);
   TellWatchers();
+  requests_.Post([this] { ForgetOldProbes(); });
 }
 
 absl::Status StoredProbeJobs::Save(const Probe& probe) {

@@ -49,12 +49,17 @@ struct TrialOrder {
   TrialPurpose purpose = TrialPurpose::kSearch;
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
   std::string trace_path;  // where the trace is kept; empty to drop it
+  int niceness = 0;        // of the process; 0 to 19
 };
 
 // What came of it: the trial, or that no trial of this request makes sense.
 struct TrialResult {
   Trial trial;
   std::optional<RequestRefused> refused;
+  // The libtorch that the worker said it has; empty if it said nothing.
+  std::string worker_version = {};
+  // The worker died before it said hello: no trial of any probe would start.
+  bool never_started = false;
 };
 
 class TrialRunner {

@@ -1,5 +1,7 @@
 #include "server/probe/probe.h"
 
+#include <algorithm>
+
 namespace memplan {
 
 bool HasEnded(ProbeState state) {
@@ -13,6 +15,19 @@ bool HasEnded(ProbeState state) {
       return true;
   }
   return false;
+}
+
+KnownBatches BatchesKnownFrom(std::span<const Trial> trials) {
+  KnownBatches known;
+  for (const Trial& trial : trials) {
+    if (trial.outcome == TrialOutcome::kFits) {
+      known.largest_running = std::max(known.largest_running, trial.batch);
+    } else if (known.smallest_failing == 0 ||
+               trial.batch < known.smallest_failing) {
+      known.smallest_failing = trial.batch;
+    }
+  }
+  return known;
 }
 
 }  // namespace memplan

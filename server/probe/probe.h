@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -26,7 +27,15 @@ using Time = std::chrono::system_clock::time_point;
 
 struct ProfileTask {
   std::vector<int64_t> batches;
+  friend bool operator==(const ProfileTask&, const ProfileTask&) = default;
 };
+
+// The largest batch that ran and the smallest that failed; 0: none.
+struct KnownBatches {
+  int64_t largest_running = 0;
+  int64_t smallest_failing = 0;
+};
+KnownBatches BatchesKnownFrom(std::span<const Trial> trials);
 
 // What a probe is to do. Valid: made by the converter, which refuses the rest.
 struct ProbeSpec {
@@ -41,12 +50,33 @@ struct ProbeSpec {
   MemoryLimit limit;
   std::variant<ProfileTask, SearchOptions> task;
   std::chrono::milliseconds trial_timeout = std::chrono::minutes(10);
+  std::optional<std::chrono::milliseconds> time_limit;  // of running, in all
+  int max_trials = 0;  // 0: as many as it takes
+  int niceness = 0;    // of the workers; 0 to 19
+  bool only_when_idle = false;
+  friend bool operator==(const ProbeSpec&, const ProbeSpec&) = default;
 };
 
 enum class ProbeState { kQueued, kRunning, kSucceeded, kFailed, kCancelled };
 
 // True for the last three.
 bool HasEnded(ProbeState state);
+
+// Why a queued probe that nothing is before does not run. The same words as
+// proto WaitingReason.
+enum class WaitingReason {
+  kRoom,           // the device has less memory left than it may take
+  kIdle,           // it is to run alone on the device, and is not alone
+  kDeviceNotRead,  // nobody knows what the device has left
+  kDeviceLost,     // the device cannot be read, or is gone
+  kWorkers,        // workers could not be started again and again
+};
+
+struct WaitingFor {
+  WaitingReason reason = WaitingReason::kRoom;
+  std::string words;  // with the numbers
+  friend bool operator==(const WaitingFor&, const WaitingFor&) = default;
+};
 
 // What a running probe does at this moment.
 struct ProbeProgress {
@@ -80,8 +110,13 @@ struct Probe {
   std::optional<Plan> plan;
   std::optional<ProbeError> error;
   int restart_count = 0;
+  std::string worker_version;   // of the workers that ran `trials`
+  std::string device_identity;  // of the device they ran on
+  // Why trials of an earlier daemon were dropped; empty if they were not.
+  std::string begun_anew_reason;
   std::optional<ProbeProgress> progress;
   int queue_position = 0;
+  std::optional<WaitingFor> waiting_for;  // only in line
   int64_t version = 0;
 };
 

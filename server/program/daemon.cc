@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "server/devices/context_reading.h"
+#include "server/devices/script_device_reader.h"
 #include "server/program/liveness.h"
 #include "server/program/part_health.h"
 #include "server/program/socket_path.h"
@@ -28,7 +29,8 @@ constexpr milliseconds kDeviceInterval = seconds(2);
 constexpr milliseconds kContextPatience = seconds(5);
 // How often the parts are looked at.
 constexpr milliseconds kPartInterval = seconds(2);
-constexpr milliseconds kShutdownPatience = seconds(3);
+// What calls have at the least, so that those whose answer is ready get it.
+constexpr milliseconds kLeastCallPatience = milliseconds(500);
 // At most eight uploads and a few short calls wait for the disk at a time.
 constexpr int kDiskThreads = 2;
 constexpr size_t kDiskQueue = 256;
@@ -50,6 +52,28 @@ ContextReader BeginContext(DeviceMonitor& devices,
         *before, **now,
         {.device_id = device_id, .pid = pid, .reserved = reserved});
   };
+}
+
+milliseconds PatienceUntil(std::chrono::steady_clock::time_point deadline) {
+  return std::max(kLeastCallPatience,
+                  std::chrono::ceil<milliseconds>(
+                      deadline - std::chrono::steady_clock::now()));
+}
+
+absl::StatusOr<DeviceReader> ReaderOf(const std::string& devices) {
+  if (!devices.starts_with(kScriptPrefix)) return SystemDeviceReader();
+  return ScriptDeviceReader(devices.substr(kScriptPrefix.size()));
+}
+
+// How often parts that nobody goes on with are looked for.
+milliseconds SweepInterval(const StoreRules& rules) {
+  return std::clamp<milliseconds>(rules.part_ttl / 4, milliseconds(250),
+                                  seconds(60));
+}
+
+// Nothing for 0, which is no bound.
+std::optional<int64_t> Bound(int64_t most) {
+  return most > 0 ? std::optional(most) : std::nullopt;
 }
 
 std::string OrNone(const std::optional<HostPort>& address) {
@@ -77,15 +101,18 @@ Daemon::~Daemon() { Stop(); }
 absl::Status Daemon::OpenStore() {
   MEMPLAN_ASSIGN_OR_RETURN(folder_, StoreFolder::Open(options_.store));
   MEMPLAN_ASSIGN_OR_RETURN(database_, Database::Open(folder_->database_path()));
-  MEMPLAN_ASSIGN_OR_RETURN(models_, OpenModelStore(*folder_, *database_));
+  MEMPLAN_ASSIGN_OR_RETURN(
+      models_, OpenModelStore(*folder_, *database_, options_.store_rules));
   MEMPLAN_ASSIGN_OR_RETURN(probes_, OpenProbeStore(*folder_, *database_));
   return absl::OkStatus();
 }
 
 absl::Status Daemon::StartJobs() {
+  MEMPLAN_ASSIGN_OR_RETURN(DeviceReader reader, ReaderOf(options_.devices));
   devices_ =
-      std::make_unique<DeviceMonitor>(SystemDeviceReader(), kDeviceInterval);
+      std::make_unique<DeviceMonitor>(std::move(reader), kDeviceInterval);
   WorkerOptions workers;
+  workers.scripted_gpus = options_.devices.starts_with(kScriptPrefix);
   if (options_.worker != kNoWorker) workers.program = options_.worker;
   workers.library_path = options_.worker_library_path;
   workers.begin_context = [this](const std::string& device_id) {
@@ -96,8 +123,10 @@ absl::Status Daemon::StartJobs() {
       !usable.ok() && options_.worker != kNoWorker) {
     spdlog::warn("no probe can run: {}", std::string(usable.message()));
   }
-  MEMPLAN_ASSIGN_OR_RETURN(jobs_,
-                           ProbeJobs::Start({}, *probes_, *models_, *runner_));
+  ProbeJobs::Options jobs = options_.jobs;
+  jobs.read_devices = [this] { return devices_->ReadNow(kContextPatience); };
+  MEMPLAN_ASSIGN_OR_RETURN(
+      jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));
   return absl::OkStatus();
 }
 
@@ -105,10 +134,12 @@ absl::Status Daemon::StartServing() {
   disk_ = std::make_unique<WorkQueue>(kDiskThreads, kDiskQueue);
   replays_ = std::make_unique<WorkQueue>(kReplayThreads, kReplayQueue);
   device_service_ = std::make_unique<DeviceService>(*devices_);
-  model_service_ = std::make_unique<ModelService>(*models_, *disk_);
+  model_service_ =
+      std::make_unique<ModelService>(*models_, *disk_, places_.uploads);
   plan_service_ = std::make_unique<PlanService>(*replays_, places_.replays);
   probe_service_ = std::make_unique<ProbeService>(
-      ProbeSupport{*jobs_, *runner_, *devices_, *disk_});
+      ProbeSupport{*jobs_, *runner_, *devices_, *disk_, places_.watches,
+                   options_.longest_wait});
   server_service_ =
       std::make_unique<ServerService>([this] { return ReadStatus(); });
   MEMPLAN_ASSIGN_OR_RETURN(
@@ -118,6 +149,8 @@ absl::Status Daemon::StartServing() {
           {device_service_.get(), model_service_.get(), plan_service_.get(),
            probe_service_.get(), server_service_.get()}));
   serving_ = true;
+  sweeps_ = std::make_unique<Ticker>(SweepInterval(options_.store_rules),
+                                     [this] { models_->Sweep(); });
   part_checks_ =
       std::make_unique<Ticker>(kPartInterval, [this] { CheckParts(); });
   if (options_.metrics) {
@@ -141,7 +174,9 @@ MetricsInput Daemon::ReadMetrics() const {
           .workers = runner_->Counts(),
           .calls = calls_.Read(),
           .parts = parts(),
-          .state = state_};
+          .state = state_,
+          .store = models_->Use(),
+          .uploads = model_service_->uploads()};
 }
 
 ServerStatus Daemon::ReadStatus() const {
@@ -165,6 +200,11 @@ std::vector<LimitStatus> Daemon::ReadLimits() const {
   const auto add = [&limits](const char* name, const Places& places) {
     limits.push_back({name, places.taken(), places.most()});
   };
+  const StoreUse store = models_->Use();
+  limits.push_back({"store_bytes", store.model_bytes + store.part_bytes,
+                    Bound(options_.store_rules.max_bytes)});
+  limits.push_back({"store_models", store.models + store.parts,
+                    Bound(options_.store_rules.max_models)});
   add("uploads", places_.uploads);
   add("watches", places_.watches);
   add("replays", places_.replays);
@@ -219,17 +259,20 @@ void Daemon::Drain() {
   serving_ = false;
   if (rpc_ != nullptr) rpc_->StopServing();
   std::this_thread::sleep_for(options_.drain_delay);
+  drained_by_ = std::chrono::steady_clock::now() + options_.drain_grace;
   places_.uploads.Close();
   places_.replays.Close();
+  if (jobs_ != nullptr) jobs_->Drain(drained_by_);
 }
 
 void Daemon::Stop() {
   if (state_.exchange(ServerState::kDraining) == ServerState::kServing) Drain();
   part_checks_ = nullptr;
+  sweeps_ = nullptr;
   // First, so that no trial waits for a driver that hangs.
   if (devices_ != nullptr) devices_->Stop();
   if (jobs_ != nullptr) jobs_->Stop();
-  if (rpc_ != nullptr) rpc_->Shutdown(kShutdownPatience);
+  if (rpc_ != nullptr) rpc_->Shutdown(PatienceUntil(drained_by_));
   if (disk_ != nullptr) disk_->Stop();
   if (replays_ != nullptr) replays_->Stop();
   metrics_page_ = nullptr;

@@ -83,6 +83,8 @@ class Daemon {
   const Time start_time_;
   std::atomic<bool> serving_ = false;
   std::atomic<ServerState> state_ = ServerState::kServing;
+  // When running trials and calls are to have ended; set by Drain.
+  std::chrono::steady_clock::time_point drained_by_;
   CallCounts calls_;
   CallPlaces places_;
   mutable std::mutex parts_mutex_;
@@ -104,6 +106,7 @@ class Daemon {
   std::unique_ptr<ServerService> server_service_;
   std::unique_ptr<RpcServer> rpc_;
   std::unique_ptr<Ticker> part_checks_;
+  std::unique_ptr<Ticker> sweeps_;
   std::unique_ptr<HttpEndpoint> metrics_page_;
 };
 

@@ -1,4 +1,5 @@
-// The command line of memplan-server.
+// What memplan-server is told: by its command line, its environment and a file
+// of settings. settings.h has the table of them.
 #ifndef MEMPLAN_SERVER_PROGRAM_OPTIONS_H_
 #define MEMPLAN_SERVER_PROGRAM_OPTIONS_H_
 
@@ -11,9 +12,11 @@
 #include <vector>
 
 #include "server/base/log.h"
+#include "server/jobs/probe_jobs.h"
 #include "server/program/default_paths.h"
 #include "server/program/host_port.h"
 #include "server/program/rpc_server.h"
+#include "server/store/store_quota.h"
 
 namespace memplan {
 
@@ -21,34 +24,42 @@ namespace memplan {
 inline constexpr std::string_view kNoWorker = "none";
 
 struct ServerOptions {
-  std::string store;                // folder
-  std::string socket;               // path
-  std::optional<HostPort> listen;   // loopback; unset: the unix socket alone
-  std::optional<HostPort> metrics;  // unset: no page
+  std::string store;   // folder
+  std::string socket;  // path
+  // Loopback; unset: the unix socket alone.
+  std::optional<HostPort> listen = HostPort{"127.0.0.1", 7070};
+  // Unset: no page.
+  std::optional<HostPort> metrics = HostPort{"127.0.0.1", 9464};
   std::string worker;               // path of memplan-worker, or kNoWorker
   std::string worker_library_path;  // its LD_LIBRARY_PATH; empty for none
+  // Where the devices are read: `nvml`, or `script:FILE` with made-up ones.
+  std::string devices = "nvml";
+  // `read_devices` is the daemon's own to set.
+  ProbeJobs::Options jobs;
+  std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
   bool exit_with_stdin = false;
   // With fewer GPUs than these the devices count as failing.
   int64_t expected_gpus = 0;
   LogFormat log_format = LogFormat::kJson;
   LogLevel log_level = LogLevel::kInfo;
   RpcLimits rpc;
+  StoreRules store_rules;
   // How long health says NOT SERVING before new work is refused, so that load
   // balancers can turn away; then how long calls and trials may go on.
   std::chrono::milliseconds drain_delay{0};
   std::chrono::milliseconds drain_grace = std::chrono::seconds(10);
 };
 
-// The program is to end at once: it has been asked for help or its version, or
-// the command line is wrong.
+// The program is to end at once: it has been asked for help, its version or its
+// settings, or they are wrong.
 struct EndAtOnce {
   int exit_code = 0;
   std::string output;  // for stdout
   std::string error;   // for stderr
 };
 
-// Reads the arguments after the program's name. What they leave out comes from
-// `user` and from where this program lies.
+// Reads the arguments after the program's name, then what `user` has and the file
+// of settings. The other defaults come from where this program lies.
 std::variant<ServerOptions, EndAtOnce> ParseOptions(
     std::vector<std::string> arguments, const UserEnvironment& user);
 

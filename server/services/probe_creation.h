@@ -6,6 +6,7 @@
 #ifndef MEMPLAN_SERVER_SERVICES_PROBE_CREATION_H_
 #define MEMPLAN_SERVER_SERVICES_PROBE_CREATION_H_
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,7 @@
 #include "server/devices/device_monitor.h"
 #include "server/jobs/probe_jobs.h"
 #include "server/jobs/trial_runner.h"
+#include "server/services/places.h"
 #include "server/services/unary_answer.h"
 
 namespace memplan {
@@ -26,6 +28,9 @@ struct ProbeSupport {
   const TrialRunner& runner;
   DeviceMonitor& devices;
   WorkQueue& disk;
+  Places& watches;  // and waits
+  // The most that one call of WaitProbe waits.
+  std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
 };
 
 // Lives as long as a step is to come; used by one thread at a time.

@@ -12,6 +12,7 @@
 #include "server/services/page.h"
 #include "server/services/refusals.h"
 #include "server/services/unary_answer.h"
+#include "server/services/wait_reactor.h"
 #include "server/services/watch_reactor.h"
 
 namespace memplan {
@@ -87,9 +88,20 @@ grpc::ServerUnaryReactor* ProbeService::ListProbes(
 }
 
 grpc::ServerWriteReactor<v1::WatchProbeResponse>* ProbeService::WatchProbe(
-    grpc::CallbackServerContext* /*context*/,
+    grpc::CallbackServerContext* context,
     const v1::WatchProbeRequest* request) {
-  return new WatchReactor(jobs_, request->id());  // deletes itself
+  // Deletes itself.
+  return new WatchReactor(jobs_, *request,
+                          support_.watches.Take(ClientOf(*context)));
+}
+
+grpc::ServerUnaryReactor* ProbeService::WaitProbe(
+    grpc::CallbackServerContext* context, const v1::WaitProbeRequest* request,
+    v1::WaitProbeResponse* response) {
+  // Deletes itself.
+  return new WaitReactor({jobs_, timers_, support_.longest_wait},
+                         support_.watches.Take(ClientOf(*context)), *request,
+                         *response);
 }
 
 grpc::ServerUnaryReactor* ProbeService::CancelProbe(

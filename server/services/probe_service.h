@@ -3,6 +3,7 @@
 #define MEMPLAN_SERVER_SERVICES_PROBE_SERVICE_H_
 
 #include "memplan/v1/probe_service.grpc.pb.h"
+#include "server/base/timers.h"
 #include "server/services/probe_creation.h"
 
 namespace memplan {
@@ -27,6 +28,9 @@ class ProbeService final : public v1::ProbeService::CallbackService {
   grpc::ServerWriteReactor<v1::WatchProbeResponse>* WatchProbe(
       grpc::CallbackServerContext* context,
       const v1::WatchProbeRequest* request) override;
+  grpc::ServerUnaryReactor* WaitProbe(grpc::CallbackServerContext* context,
+                                      const v1::WaitProbeRequest* request,
+                                      v1::WaitProbeResponse* response) override;
   grpc::ServerUnaryReactor* CancelProbe(
       grpc::CallbackServerContext* context,
       const v1::CancelProbeRequest* request,
@@ -39,6 +43,7 @@ class ProbeService final : public v1::ProbeService::CallbackService {
  private:
   const ProbeSupport support_;
   ProbeJobs& jobs_;
+  Timers timers_;  // of the waits
 };
 
 }  // namespace memplan

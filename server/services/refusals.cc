@@ -14,6 +14,14 @@ absl::Status NoSuchProbe(const std::string& id) {
       "PROBE_NOT_FOUND", "id");
 }
 
+absl::Status ShuttingDownWhileFollowed() {
+  return WithReason(
+      absl::UnavailableError(
+          "the daemon is shutting down; the probe is kept, come back once a "
+          "daemon is there again"),
+      "SHUTTING_DOWN");
+}
+
 absl::Status DiskBusy() {
   return WithReason(
       absl::ResourceExhaustedError(

@@ -11,6 +11,9 @@ namespace memplan {
 // kNotFound (PROBE_NOT_FOUND).
 absl::Status NoSuchProbe(const std::string& id);
 
+// kUnavailable (SHUTTING_DOWN): whoever follows a probe may come back.
+absl::Status ShuttingDownWhileFollowed();
+
 // kResourceExhausted (SERVER_BUSY): the disk's queue took no more work.
 absl::Status DiskBusy();
 

@@ -9,12 +9,16 @@
 
 namespace memplan {
 
-WatchReactor::WatchReactor(ProbeJobs& jobs, const std::string& probe_id) {
+WatchReactor::WatchReactor(ProbeJobs& jobs,
+                           const v1::WatchProbeRequest& request,
+                           absl::StatusOr<Place> place)
+    : known_version_(request.after_version()), place_(std::move(place)) {
   const absl::Status subscribed = Guarded([&] {
-    subscription_ = jobs.Watch(probe_id, [this](ProbeJobs::ProbePtr probe) {
+    if (!place_.ok()) return place_.status();
+    subscription_ = jobs.Watch(request.id(), [this](ProbeJobs::ProbePtr probe) {
       OnChange(std::move(probe));
     });
-    return subscription_ ? absl::OkStatus() : NoSuchProbe(probe_id);
+    return subscription_ ? absl::OkStatus() : NoSuchProbe(request.id());
   });
   if (!subscribed.ok()) {
     const std::lock_guard lock(mutex_);
@@ -25,8 +29,21 @@ WatchReactor::WatchReactor(ProbeJobs& jobs, const std::string& probe_id) {
 void WatchReactor::OnChange(ProbeJobs::ProbePtr probe) {
   const std::lock_guard lock(mutex_);
   shutting_down_ = shutting_down_ || probe == nullptr;
-  if (probe != nullptr) newest_ = std::move(probe);
+  if (probe != nullptr) Take(std::move(probe));
   Advance();
+}
+
+void WatchReactor::Take(ProbeJobs::ProbePtr probe) {
+  // The first is the probe as it is: what is above that never was, unless the
+  // store is an older copy.
+  if (!std::exchange(told_, true) && known_version_ > probe->version) {
+    known_version_ = 0;
+  }
+  if (probe->version > known_version_) {
+    newest_ = std::move(probe);
+  } else if (newest_ == nullptr && !writing_) {
+    final_sent_ = HasEnded(probe->state);
+  }
 }
 
 void WatchReactor::OnWriteDone(bool ok) {
@@ -60,10 +77,7 @@ void WatchReactor::Advance() {
   } else if (final_sent_) {
     End(absl::OkStatus());
   } else if (shutting_down_) {
-    End(WithReason(absl::UnavailableError(
-                       "the daemon is shutting down; the probe is kept, watch "
-                       "it again once a daemon is back"),
-                   "SHUTTING_DOWN"));
+    End(ShuttingDownWhileFollowed());
   }
 }
 

@@ -9,13 +9,16 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "memplan/v1/probe_service.pb.h"
 #include "server/jobs/probe_jobs.h"
+#include "server/services/places.h"
 
 namespace memplan {
 
@@ -24,9 +27,12 @@ namespace memplan {
 class WatchReactor final
     : public grpc::ServerWriteReactor<v1::WatchProbeResponse> {
  public:
-  // Subscribes, or ends the call with PROBE_NOT_FOUND. To be made within the
-  // handler: gRPC holds what it starts back until the handler returns it.
-  WatchReactor(ProbeJobs& jobs, const std::string& probe_id);
+  // Subscribes, or ends the call for want of a place or with PROBE_NOT_FOUND. To
+  // be made within the handler: gRPC holds what it starts back until the handler
+  // returns it. Sends nothing until the probe's version is above the request's
+  // after_version.
+  WatchReactor(ProbeJobs& jobs, const v1::WatchProbeRequest& request,
+               absl::StatusOr<Place> place);
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -35,6 +41,7 @@ class WatchReactor final
  private:
   // Null: the daemon is shutting down.
   void OnChange(ProbeJobs::ProbePtr probe);
+  void Take(ProbeJobs::ProbePtr probe);
   // Starts whatever comes next, if nothing is under way. With `mutex_` held.
   void Advance();
   absl::Status StartNewest();
@@ -43,6 +50,8 @@ class WatchReactor final
   std::mutex mutex_;
   // All below under `mutex_`.
   ProbeJobs::ProbePtr newest_;  // not yet sent
+  int64_t known_version_;       // to the client
+  bool told_ = false;           // by the job queue, of any version
   v1::WatchProbeResponse response_;
   bool writing_ = false;
   bool final_sent_ = false;
@@ -50,6 +59,7 @@ class WatchReactor final
   bool cancelled_ = false;
   bool ended_ = false;
 
+  const absl::StatusOr<Place> place_;
   // Set before any reaction, reset in OnDone.
   std::unique_ptr<ProbeJobs::Subscription> subscription_;
 };

@@ -60,6 +60,9 @@ Probe ProbeFromJson(const json& object) {
   probe.plan = GetOptional(object, "plan", PlanFromJson);
   probe.error = GetOptional(object, "error", ErrorFromJson);
   probe.restart_count = object.at("restart_count").get<int>();
+  probe.worker_version = object.value("worker_version", "");
+  probe.device_identity = object.value("device_identity", "");
+  probe.begun_anew_reason = object.value("begun_anew_reason", "");
   probe.version = object.at("version").get<int64_t>();
   return probe;
 }
@@ -75,6 +78,9 @@ std::string EncodeProbe(const Probe& probe) {
       {"create_time_ns", TimeToJson(probe.create_time)},
       {"trials", json::array()},
       {"restart_count", probe.restart_count},
+      {"worker_version", probe.worker_version},
+      {"device_identity", probe.device_identity},
+      {"begun_anew_reason", probe.begun_anew_reason},
       {"version", probe.version},
   };
   for (const Trial& trial : probe.trials) {

@@ -117,6 +117,12 @@ json SpecToJson(const ProbeSpec& spec) {
   for (const InputSpec& input : spec.inputs) {
     object["inputs"].push_back(InputToJson(input));
   }
+  PutOptional(object, "time_limit_ms", spec.time_limit,
+              [](std::chrono::milliseconds limit) { return limit.count(); });
+  // Left out as long as they say nothing, as records of before they were do.
+  if (spec.max_trials != 0) object["max_trials"] = spec.max_trials;
+  if (spec.niceness != 0) object["niceness"] = spec.niceness;
+  if (spec.only_when_idle) object["only_when_idle"] = true;
   PutOptional(object, "cap_bytes", spec.limit.cap, BytesToJson);
   PutOptional(object, "budget_bytes", spec.limit.budget, BytesToJson);
   return object;
@@ -138,6 +144,12 @@ ProbeSpec SpecFromJson(const json& object) {
   for (const json& input : object.at("inputs")) {
     spec.inputs.push_back(InputFromJson(input));
   }
+  spec.time_limit = GetOptional(object, "time_limit_ms", [](const json& limit) {
+    return std::chrono::milliseconds(limit.get<int64_t>());
+  });
+  spec.max_trials = object.value("max_trials", 0);
+  spec.niceness = object.value("niceness", 0);
+  spec.only_when_idle = object.value("only_when_idle", false);
   spec.limit.cap = GetOptional(object, "cap_bytes", BytesFromJson);
   spec.limit.budget = GetOptional(object, "budget_bytes", BytesFromJson);
   return spec;

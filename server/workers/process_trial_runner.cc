@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +39,15 @@ absl::Status Unusable(absl::string_view message) {
 
 std::string SecondsText(Clock::duration duration) {
   return absl::StrCat(std::chrono::duration<double>(duration).count(), " s");
+}
+
+// At once, so that the threads it will start inherit it.
+void BeNice(pid_t pid, int niceness) {
+  if (niceness == 0) return;
+  if (setpriority(PRIO_PROCESS, static_cast<id_t>(pid), niceness) != 0) {
+    spdlog::warn("worker {} does not get niceness {}: {}", pid, niceness,
+                 std::generic_category().message(errno));
+  }
 }
 
 std::string SignalName(int number) {
@@ -164,9 +174,15 @@ absl::StatusOr<TrialResult> StandardRunner::Run(
   }
   const Clock::time_point begun = Clock::now();
   MEMPLAN_ASSIGN_OR_RETURN(Worker worker, Start(order));
+  BeNice(worker.process->pid(), order.niceness);
   Talk talk = TalkTo(worker, order, cancel, begun, context, on_progress);
+  const bool said_hello = talk.said_hello;
+  std::string version = talk.torch_version;
   MEMPLAN_ASSIGN_OR_RETURN(TrialResult result,
                            Conclude(worker, order, cancel, std::move(talk)));
+  result.worker_version = std::move(version);
+  result.never_started =
+      !said_hello && result.trial.outcome == TrialOutcome::kWorkerDied;
   Trial& trial = result.trial;
   trial.batch = order.request.batch;
   trial.purpose = order.purpose;
@@ -185,6 +201,8 @@ Talk StandardRunner::TalkTo(
   talk.hello_deadline = begun + options_.start_timeout;
   talk.deadline = begun + order.timeout;
   talk.wake = cancel.descriptor();
+  talk.scripted_gpu =
+      options_.scripted_gpus && order.request.device == gpu::DeviceKind::kCuda;
   talk.on_progress = on_progress;
   talk.read_context =
       [&](const gpu::Settled& settled) -> std::optional<ContextReading> {
@@ -226,6 +244,16 @@ absl::StatusOr<TrialResult> StandardRunner::Conclude(Worker& worker,
       return Unusable(absl::StrCat("the worker ", options_.program,
                                    " is of another release: ", talk.words,
                                    "; install both programs from one"));
+    case TalkEnd::kRealWorker:
+      worker.process->Kill();
+      Count(&WorkerCounts::cancelled);
+      return WithReason(
+          absl::FailedPreconditionError(absl::StrCat(
+              order.device_id, " is made up (--devices script:…), and ",
+              options_.program, " cannot run there: ", talk.words,
+              "; run on cpu, start memplan-server with a scripted --worker, or "
+              "without --devices")),
+          "SCRIPTED_DEVICE");
     case TalkEnd::kCancelled:
       break;
   }

@@ -34,6 +34,9 @@ struct WorkerOptions {
   // How long a worker may take to exit after its report.
   std::chrono::milliseconds exit_timeout = std::chrono::seconds(5);
   Bytes trace_bytes = MiB(128);  // room for the trace of a trial
+  // The GPUs are made up (--devices script:FILE): a real worker is refused on
+  // them.
+  bool scripted_gpus = false;
   // Called with the GPU's id just before each worker on it is started; may be
   // empty, or return an empty reader. Thread-safe.
   std::function<ContextReader(const std::string& device_id)> begin_context;

@@ -15,6 +15,8 @@ namespace {
 using Deadline = std::chrono::steady_clock::time_point;
 
 constexpr int kMaxMessages = 1000;
+// What a scripted worker says it has for a libtorch.
+constexpr std::string_view kScriptedVersion = "scripted";
 
 // True if the other side has closed and nothing is left to read.
 bool HasClosed(int socket) {
@@ -48,11 +50,21 @@ class Conversation {
       return End(TalkEnd::kNonsense, "its first message was no hello");
     }
     talk_.said_hello = true;
-    if (hello->protocol_version == gpu::kProtocolVersion) return true;
+    talk_.torch_version = hello->torch_version;
+    if (hello->protocol_version == gpu::kProtocolVersion) return MayRun();
     return End(TalkEnd::kOtherVersion,
                absl::StrCat("it speaks version ", hello->protocol_version,
                             " of the protocol, this daemon version ",
                             gpu::kProtocolVersion));
+  }
+
+  bool MayRun() {
+    if (!order_.scripted_gpu || talk_.torch_version == kScriptedVersion) {
+      return true;
+    }
+    return End(TalkEnd::kRealWorker,
+               absl::StrCat("it is a real worker, with libtorch ",
+                            talk_.torch_version));
   }
 
   // Takes one message after the hello. False if the talk has ended.

@@ -20,6 +20,7 @@ enum class TalkEnd {
   kTimedOut,      // a deadline passed
   kNonsense,      // the worker broke the protocol; `words` tell how
   kOtherVersion,  // the worker speaks another version; `words` tell
+  kRealWorker,    // the device is made up, but the worker is not; likewise
   kCancelled,
 };
 
@@ -27,6 +28,7 @@ struct Talk {
   TalkEnd end = TalkEnd::kClosed;
   std::string words;  // what was wrong, unless kReported
   bool said_hello = false;
+  std::string torch_version;  // from its hello
   // What the worker did last: start, load, step or report.
   std::string phase = "start";
   std::optional<gpu::Report> report;
@@ -37,6 +39,8 @@ struct TalkOrder {
   gpu::TrialRequest request;
   std::chrono::steady_clock::time_point hello_deadline;
   std::chrono::steady_clock::time_point deadline;  // of the whole talk
+  // The device is a made-up one: only a scripted worker may go on.
+  bool scripted_gpu = false;
   int wake = -1;  // readable once the talk is to be cancelled
   std::function<void(const gpu::Progress&)> on_progress;
   // Called once, when the worker has settled and waits.

@@ -31,6 +31,7 @@ FAMILIES = (
     ("log", r"spdlog/"),
     ("json", r"nlohmann/"),
     ("openssl", r"openssl/"),
+    ("toml", r"toml\+\+/"),
     ("zlib", r"zlib\.h"),
     ("lzma", r"lzma\.h"),
     ("benchmark", r"benchmark/"),
@@ -46,8 +47,8 @@ FAMILIES = (
 PURE = ("standard", "absl")
 RPC = PURE + ("system", "grpc", "protobuf")
 CUDA = PURE + ("system", "torch", "cuda", "json")
-DAEMON = RPC + ("prometheus", "sqlite", "http", "command_line", "log", "json", "openssl", "zlib",
-                "systemd")
+DAEMON = RPC + ("prometheus", "sqlite", "http", "command_line", "log", "json", "openssl", "toml",
+                "systemd", "zlib")
 NO_TORCH = DAEMON + ("test",)
 
 

@@ -3,15 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "tests/support/temp_dir.h"
+
 namespace memplan {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Optional;
 
 const UserEnvironment kUser = {.is_root = false,
@@ -92,6 +97,67 @@ TEST(ParseOptionsTest, RefusesUnknownOptions) {
 TEST(ParseOptionsTest, AsksForPathsThatHaveNoDefault) {
   EXPECT_THAT(End({}, {}).error, HasSubstr("--store"));
   EXPECT_THAT(End({"--store", "/s"}, {}).error, HasSubstr("--socket"));
+}
+
+TEST(ParseOptionsTest, NamesTheNearestOption) {
+  EXPECT_THAT(End({"--stor", "/s"}).error,
+              AllOf(HasSubstr("there is no option --stor; did you mean "
+                              "--store?"),
+                    Not(HasSubstr("/s\n"))));
+  EXPECT_THAT(End({"stray"}).error, HasSubstr("no option stray"));
+}
+
+TEST(ParseOptionsTest, AFlagOfAYesNoSettingNeedsNoValueButTakesOne) {
+  UserEnvironment user = kUser;
+  user.variables = {{"MEMPLAN_SERVER_EXIT_WITH_STDIN", "yes"}};
+  EXPECT_TRUE(Parse({}, user).exit_with_stdin);
+  EXPECT_FALSE(Parse({"--exit-with-stdin=false"}, user).exit_with_stdin);
+}
+
+class ConfigFileTest : public ::testing::Test {
+ protected:
+  std::string Write(const std::string& name, const std::string& text) const {
+    std::ofstream(dir_.Path(name)) << text;
+    return dir_.Path(name);
+  }
+  testing::TempDir dir_;
+};
+
+TEST_F(ConfigFileTest, IsTheOneNamedByFlagThenVariableThenTheDefault) {
+  UserEnvironment user = kUser;
+  user.config_file = Write("default.toml", "expected_gpus = 1");
+  EXPECT_EQ(Parse({}, user).expected_gpus, 1);
+  user.variables = {
+      {"MEMPLAN_SERVER_CONFIG", Write("variable.toml", "expected_gpus = 2")}};
+  EXPECT_EQ(Parse({}, user).expected_gpus, 2);
+  const std::string flag = Write("flag.toml", "expected_gpus = 3");
+  EXPECT_EQ(Parse({"--config", flag}, user).expected_gpus, 3);
+  EXPECT_EQ(Parse({"--config", "none"}, user).expected_gpus, 0);
+}
+
+TEST_F(ConfigFileTest, IsCheckedWithoutAStart) {
+  const std::string good = Write("good.toml", "store = '/s'");
+  const EndAtOnce fine = End({"--config", good, "--check-config"});
+  EXPECT_EQ(fine.exit_code, 0);
+  EXPECT_THAT(fine.output, EndsWith("configuration is fine\n"));
+  const std::string bad = Write("bad.toml", "store = '/s'\nstoer = '/t'");
+  const EndAtOnce wrong = End({"--config", bad, "--check-config"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.error, HasSubstr(bad + ":2: there is no setting stoer; did "
+                                           "you mean store?"));
+}
+
+TEST_F(ConfigFileTest, IsPrintedAsOneThatGivesTheSame) {
+  const EndAtOnce first = End({"--store", "/s", "--listen", "none",
+                               "--drain-grace", "90s", "--print-config"});
+  EXPECT_EQ(first.exit_code, 0);
+  EXPECT_THAT(first.output, HasSubstr("drain_grace = \"1m30s\"  # "
+                                      "--drain-grace\n"));
+  const std::string file = Write("printed.toml", first.output);
+  const ServerOptions options = Parse({"--config", file});
+  EXPECT_EQ(options.store, "/s");
+  EXPECT_EQ(options.listen, std::nullopt);
+  EXPECT_EQ(options.drain_grace, std::chrono::seconds(90));
 }
 
 TEST(ParseOptionsTest, TellsItsVersion) {

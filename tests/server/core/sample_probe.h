@@ -72,6 +72,10 @@ inline ProbeSpec SampleSpec() {
   spec.limit = {.cap = std::nullopt, .budget = GiB(20)};
   spec.task = SearchOptions{16, 4096, 3};
   spec.trial_timeout = std::chrono::milliseconds(1234567);
+  spec.time_limit = std::chrono::milliseconds(7654321);
+  spec.max_trials = 9;
+  spec.niceness = 10;
+  spec.only_when_idle = true;
   return spec;
 }
 
@@ -90,6 +94,9 @@ inline Probe SampleProbe(const std::string& id) {
   probe.error = ProbeError{absl::StatusCode::kFailedPrecondition,
                            "WORKER_UNUSABLE", "it is gone", "spec.mode"};
   probe.restart_count = 2;
+  probe.worker_version = "2.7.1";
+  probe.device_identity = "GPU-1, H200";
+  probe.begun_anew_reason = "the worker is another";
   probe.version = int64_t{1} << 50;
   return probe;
 }

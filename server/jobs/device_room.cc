@@ -1,0 +1,113 @@
+#include "server/jobs/device_room.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "planner/base/format.h"
+
+namespace memplan {
+namespace {
+
+constexpr size_t kNamedProcesses = 3;
+
+Bytes ContextOf(const Probe& probe) {
+  Bytes seen;
+  for (const Trial& trial : probe.trials) {
+    seen = std::max(seen, trial.context.value_or(Bytes(0)));
+  }
+  return seen > Bytes(0) ? seen : kExpectedContext;
+}
+
+// `; pid 4711 (python) holds 70.0 GiB`, for the largest.
+std::string Holders(const Device& device) {
+  std::string words;
+  const size_t named = std::min(device.processes.size(), kNamedProcesses);
+  for (size_t i = 0; i < named; ++i) {
+    const DeviceProcess& process = device.processes[i];
+    absl::StrAppend(
+        &words, "; pid ", process.pid,
+        process.name.empty() ? "" : absl::StrCat(" (", process.name, ")"),
+        process.used ? absl::StrCat(" holds ", FormatBytes(*process.used))
+                     : " is there");
+  }
+  if (device.processes.size() > named) {
+    absl::StrAppend(&words, "; and ", device.processes.size() - named,
+                    " processes more");
+  }
+  return words;
+}
+
+// `the budget needs 16.0 GiB`.
+std::string NeedWords(const Probe& probe) {
+  const auto& [cap, budget] = probe.spec.limit;
+  const std::string needed = FormatBytes(BytesNeeded(probe));
+  if (budget) return absl::StrCat("the budget needs ", needed);
+  if (!cap) return absl::StrCat("a worker's context alone needs ", needed);
+  return absl::StrCat(
+      "the cap", probe.spec.device_id == "cpu" ? "" : " and a context", " need",
+      probe.spec.device_id == "cpu" ? "s " : " ", needed);
+}
+
+std::optional<Bytes> LeftOn(const Device& device) {
+  if (device.free || !device.total || !device.used) return device.free;
+  return *device.total - *device.used -
+         device.driver_reserve.value_or(Bytes(0));
+}
+
+}  // namespace
+
+Bytes BytesNeeded(const Probe& probe) {
+  const auto& [cap, budget] = probe.spec.limit;
+  if (budget) return *budget;
+  const bool on_cpu = probe.spec.device_id == "cpu";
+  return cap.value_or(Bytes(0)) + (on_cpu ? Bytes(0) : ContextOf(probe));
+}
+
+std::optional<WaitingFor> WhatIsMissing(const Probe& probe,
+                                        const DeviceReading& reading) {
+  const std::string& id = probe.spec.device_id;
+  if (!reading.ok()) {
+    return WaitingFor{WaitingReason::kDeviceNotRead,
+                      absl::StrCat("nobody knows what ", id, " has left: ",
+                                   std::string(reading.status().message()))};
+  }
+  const Device* device = FindDevice(**reading, id);
+  if (device == nullptr) {
+    return WaitingFor{
+        WaitingReason::kDeviceLost,
+        absl::StrCat(id, " is not among the devices any more",
+                     (*reading)->gpu_absence_reason.empty()
+                         ? ""
+                         : absl::StrCat(": ", (*reading)->gpu_absence_reason))};
+  }
+  if (!device->read_error.empty()) {
+    return WaitingFor{
+        WaitingReason::kDeviceLost,
+        absl::StrCat(id, " cannot be read: ", device->read_error)};
+  }
+  if (probe.spec.only_when_idle && !device->processes.empty()) {
+    return WaitingFor{
+        WaitingReason::kIdle,
+        absl::StrCat("the probe is to run alone on ", id, Holders(*device))};
+  }
+  const std::optional<Bytes> left = LeftOn(*device);
+  if (!left || *left >= BytesNeeded(probe)) return std::nullopt;
+  return WaitingFor{WaitingReason::kRoom,
+                    absl::StrCat(id, " has ", FormatBytes(*left), " left; ",
+                                 NeedWords(probe), Holders(*device))};
+}
+
+std::string DeviceIdentity(const std::string& device_id,
+                           const DeviceReading& reading) {
+  if (!reading.ok()) return "";
+  const Device* device = FindDevice(**reading, device_id);
+  if (device == nullptr) return "";
+  if (device->is_cpu) return device_id;
+  return absl::StrCat(
+      device_id, ", ", device->display_name, ", ",
+      device->total ? absl::StrCat(device->total->count(), " bytes") : "",
+      ", driver ", device->driver_version);
+}
+
+}  // namespace memplan

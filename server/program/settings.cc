@@ -1,0 +1,192 @@
+#include "server/program/settings.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "planner/base/status_macros.h"
+#include "server/devices/script_device_reader.h"
+#include "server/program/host_port.h"
+
+namespace memplan {
+namespace {
+
+constexpr const char* kNoAddress = "none";
+
+// HOST:PORT, or `none`, which unsets the variable.
+SettingValue AddressOrNone(std::optional<HostPort>& target) {
+  SettingValue value;
+  value.form = "HOST:PORT|none";
+  value.unit = "HOST:PORT, or `none`";
+  value.read = [&target](const std::string& text) -> absl::Status {
+    if (text == kNoAddress) {
+      target.reset();
+      return absl::OkStatus();
+    }
+    MEMPLAN_ASSIGN_OR_RETURN(target, ParseHostPort(text));
+    return absl::OkStatus();
+  };
+  value.write = [&target] {
+    return target ? FormatHostPort(*target) : kNoAddress;
+  };
+  return value;
+}
+
+// `nvml`, or `script:` and the path of a file.
+SettingValue DevicesValue(std::string& target) {
+  SettingValue value;
+  value.form = "nvml|script:FILE";
+  value.unit = "`nvml`, or `script:FILE` with made-up devices";
+  value.read = [&target](const std::string& text) -> absl::Status {
+    if (text != "nvml" && !absl::StartsWith(text, kScriptPrefix)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "`", text,
+          "`: `nvml` or `script:` and the path of a file is needed"));
+    }
+    target = text;
+    return absl::OkStatus();
+  };
+  value.write = [&target] { return target; };
+  return value;
+}
+
+std::vector<Setting> PlaceSettings(ServerOptions& options) {
+  return {
+      {"store", PathValue(options.store),
+       "Folder for models, probes and traces",
+       "`/var/lib/memplan` for root, `~/.local/state/memplan` for others; "
+       "below "
+       "`$XDG_STATE_HOME` where that is set"},
+      {"worker", PathValue(options.worker),
+       "Path of memplan-worker; none for a daemon that runs no probes",
+       "`memplan-worker` beside the daemon"},
+      {"worker_library_path", TextValue(options.worker_library_path),
+       "LD_LIBRARY_PATH of the worker alone, where libtorch is not found "
+       "without"},
+  };
+}
+
+std::vector<Setting> AccessSettings(ServerOptions& options) {
+  return {
+      {"socket", PathValue(options.socket), "Unix socket to listen on",
+       "`/run/memplan/memplan.sock` for root, "
+       "`$XDG_RUNTIME_DIR/memplan/memplan.sock` for others"},
+      {"listen", AddressOrNone(options.listen),
+       "Loopback address to listen on as well; port 0 lets the system choose"},
+      {"metrics", AddressOrNone(options.metrics),
+       "Address of the pages /metrics and /healthz, which have no TLS"},
+  };
+}
+
+std::vector<Setting> ConnectionSettings(RpcLimits& rpc) {
+  using std::chrono::hours;
+  using std::chrono::seconds;
+  return {
+      {"keepalive_interval",
+       DurationValue(rpc.keepalive_interval, {seconds(1), hours(24)}),
+       "How often a silent client is asked whether it is there"},
+      {"keepalive_timeout",
+       DurationValue(rpc.keepalive_timeout, {seconds(1), hours(1)}),
+       "How long it may take to answer before its connection is closed"},
+      {"max_connection_age",
+       DurationValue(rpc.max_connection_age, {seconds(1), hours(24 * 24)}),
+       "After this a client is asked to connect anew"},
+      {"connection_age_grace",
+       DurationValue(rpc.connection_age_grace, {seconds(1), hours(24 * 24)}),
+       "How long the calls of such a connection may go on"},
+      {"max_calls_per_connection",
+       CountValue(rpc.max_calls_per_connection, {1, 100'000}),
+       "Calls in progress on one connection; more wait in the client"},
+  };
+}
+
+std::vector<Setting> ProbeSettings(ServerOptions& options) {
+  using std::chrono::hours;
+  using std::chrono::seconds;
+  Retention& retention = options.jobs.retention;
+  return {
+      {"devices", DevicesValue(options.devices), "Where the devices are read"},
+      {"max_queued_probes", CountValue(options.jobs.max_queued, {1, 1'000'000}),
+       "Probes that may wait, all devices together"},
+      {"keep_probes", CountValue(retention.keep_probes, {1, 1'000'000}),
+       "Ended probes that are kept, with their traces; the last to end"},
+      {"keep_probes_for",
+       DurationValue(retention.keep_probes_for, {seconds(1), hours(87'600)}),
+       "How long ended probes are kept at the most"},
+      {"longest_wait",
+       DurationValue(options.longest_wait, {seconds(1), hours(24)}),
+       "The most that one call of WaitProbe waits"},
+      {"max_worker_deaths",
+       CountValue(options.jobs.workers.most_deaths, {1, 1000}),
+       "Workers of one probe that die in a row before it is given up"},
+  };
+}
+
+std::vector<Setting> RunningSettings(ServerOptions& options) {
+  using std::chrono::hours;
+  using std::chrono::seconds;
+  return {
+      {"expected_gpus", CountValue(options.expected_gpus, {0, 1024}),
+       "With fewer GPUs than these the devices count as failing"},
+      {"drain_delay",
+       DurationValue(options.drain_delay, {seconds(0), hours(1)}),
+       "How long health says NOT SERVING, at the end, before new work is "
+       "refused"},
+      {"drain_grace",
+       DurationValue(options.drain_grace, {seconds(0), hours(24)}),
+       "How long calls and trials may then go on"},
+      {"exit_with_stdin", YesNoValue(options.exit_with_stdin),
+       "End when standard input ends, as a private daemon does"},
+  };
+}
+
+std::vector<Setting> LogSettings(ServerOptions& options) {
+  return {
+      {"log_format",
+       ChoiceValue<LogFormat>(options.log_format, {{"json", LogFormat::kJson},
+                                                   {"text", LogFormat::kText}}),
+       "How a line of the log is written"},
+      {"log_level",
+       ChoiceValue<LogLevel>(options.log_level,
+                             {{"debug", LogLevel::kDebug},
+                              {"info", LogLevel::kInfo},
+                              {"warning", LogLevel::kWarning},
+                              {"error", LogLevel::kError}}),
+       "The lowest level that is logged"},
+  };
+}
+
+}  // namespace
+
+std::vector<SettingGroup> Settings(ServerOptions& options) {
+  return {{"Places", PlaceSettings(options)},
+          {"Access", AccessSettings(options)},
+          {"Connections", ConnectionSettings(options.rpc)},
+          {"Probes", ProbeSettings(options)},
+          {"Running", RunningSettings(options)},
+          {"Log", LogSettings(options)}};
+}
+
+std::vector<std::string> CheckTogether(const ServerOptions& options) {
+  std::vector<std::string> wrong;
+  if (options.listen && !IsLoopback(options.listen->host)) {
+    wrong.push_back(absl::StrCat(
+        "--listen ", FormatHostPort(*options.listen),
+        ": calls are neither authenticated nor encrypted, so only loopback "
+        "hosts (127.0.0.1, ::1, localhost) are taken; let a proxy face the "
+        "network"));
+  }
+  if (options.store.empty()) {
+    wrong.emplace_back(
+        "neither XDG_STATE_HOME nor HOME is set; name a folder with --store");
+  }
+  if (options.socket.empty()) {
+    wrong.emplace_back(
+        "XDG_RUNTIME_DIR is not set; name a unix socket with --socket");
+  }
+  return wrong;
+}
+
+}  // namespace memplan
