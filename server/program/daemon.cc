@@ -16,7 +16,10 @@
 #include "server/program/liveness.h"
 #include "server/program/part_health.h"
 #include "server/program/socket_path.h"
+#include "server/program/tls.h"
 #include "server/services/call_observer.h"
+#include "server/services/observer_services.h"
+#include "server/workers/scratch_folders.h"
 
 namespace memplan {
 namespace {
@@ -84,7 +87,7 @@ std::string OrNone(const std::optional<HostPort>& address) {
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(ServerOptions options) {
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(options)));
-  MEMPLAN_RETURN_IF_ERROR(ClaimSocketPath(daemon->options_.socket));
+  MEMPLAN_RETURN_IF_ERROR(daemon->ClaimSockets());
   MEMPLAN_RETURN_IF_ERROR(daemon->OpenStore());
   MEMPLAN_RETURN_IF_ERROR(daemon->StartJobs());
   MEMPLAN_RETURN_IF_ERROR(daemon->StartServing());
@@ -97,6 +100,12 @@ Daemon::Daemon(ServerOptions options)
       calls_(MethodsOf(ServiceNames())) {}
 
 Daemon::~Daemon() { Stop(); }
+
+absl::Status Daemon::ClaimSockets() {
+  MEMPLAN_RETURN_IF_ERROR(ClaimSocketPath(options_.socket, "--socket"));
+  if (options_.observer_socket.path.empty()) return absl::OkStatus();
+  return ClaimSocketPath(options_.observer_socket, "--observer-socket");
+}
 
 absl::Status Daemon::OpenStore() {
   MEMPLAN_ASSIGN_OR_RETURN(folder_, StoreFolder::Open(options_.store));
@@ -118,15 +127,31 @@ absl::Status Daemon::StartJobs() {
   workers.begin_context = [this](const std::string& device_id) {
     return BeginContext(*devices_, device_id);
   };
+  workers.sandbox = options_.sandbox;
+  workers.scratch_path = folder_->scratch_path();
+  MEMPLAN_RETURN_IF_ERROR(EmptyScratchFolders(workers.scratch_path));
   runner_ = MakeProcessTrialRunner(std::move(workers));
   if (absl::Status usable = runner_->CheckUsable();
       !usable.ok() && options_.worker != kNoWorker) {
     spdlog::warn("no probe can run: {}", std::string(usable.message()));
   }
+  MEMPLAN_RETURN_IF_ERROR(LearnSandbox());
   ProbeJobs::Options jobs = options_.jobs;
   jobs.read_devices = [this] { return devices_->ReadNow(kContextPatience); };
   MEMPLAN_ASSIGN_OR_RETURN(
       jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));
+  return absl::OkStatus();
+}
+
+// A worker takes a second to try it, which the start waits for only if it
+// depends on it.
+absl::Status Daemon::LearnSandbox() {
+  if (options_.worker == kNoWorker) return absl::OkStatus();
+  if (options_.sandbox == SandboxMode::kRequire) {
+    return runner_->LearnSandbox(stopping_);
+  }
+  sandbox_check_ =
+      std::thread([this] { runner_->LearnSandbox(stopping_).IgnoreError(); });
   return absl::OkStatus();
 }
 
@@ -142,12 +167,7 @@ absl::Status Daemon::StartServing() {
                    options_.longest_wait});
   server_service_ =
       std::make_unique<ServerService>([this] { return ReadStatus(); });
-  MEMPLAN_ASSIGN_OR_RETURN(
-      rpc_,
-      RpcServer::Start(
-          options_.socket, options_.listen, options_.rpc, calls_,
-          {device_service_.get(), model_service_.get(), plan_service_.get(),
-           probe_service_.get(), server_service_.get()}));
+  MEMPLAN_RETURN_IF_ERROR(StartRpc());
   serving_ = true;
   sweeps_ = std::make_unique<Ticker>(SweepInterval(options_.store_rules),
                                      [this] { models_->Sweep(); });
@@ -164,6 +184,39 @@ absl::Status Daemon::StartServing() {
   return absl::OkStatus();
 }
 
+absl::Status Daemon::StartRpc() {
+  observer_services_ = MakeObserverServices({.devices = *device_service_,
+                                             .models = *model_service_,
+                                             .probes = *probe_service_,
+                                             .server = *server_service_},
+                                            options_.socket.path);
+  RpcServices services = {
+      .full = {device_service_.get(), model_service_.get(), plan_service_.get(),
+               probe_service_.get(), server_service_.get()},
+      .observer = {}};
+  for (const auto& service : observer_services_) {
+    services.observer.push_back(service.get());
+  }
+  RpcAddresses addresses = {.socket = options_.socket,
+                            .observer_socket = {},
+                            .listen = options_.listen,
+                            .credentials = nullptr};
+  if (!options_.observer_socket.path.empty()) {
+    addresses.observer_socket = options_.observer_socket;
+  }
+  if (options_.listen && options_.tls.given()) {
+    addresses.credentials = TlsCredentials(options_.tls);
+  } else if (options_.listen && !IsLoopback(options_.listen->host)) {
+    spdlog::warn(
+        "insecure: whoever reaches {} may call, unencrypted and without a "
+        "certificate",
+        FormatHostPort(*options_.listen));
+  }
+  MEMPLAN_ASSIGN_OR_RETURN(
+      rpc_, RpcServer::Start(addresses, options_.rpc, calls_, services));
+  return absl::OkStatus();
+}
+
 MetricsInput Daemon::ReadMetrics() const {
   return {.now = std::chrono::system_clock::now(),
           .start_time = start_time_,
@@ -172,6 +225,7 @@ MetricsInput Daemon::ReadMetrics() const {
           .probes = jobs_->List(),
           .jobs = jobs_->Counts(),
           .workers = runner_->Counts(),
+          .sandbox = runner_->Sandbox().layers,
           .calls = calls_.Read(),
           .parts = parts(),
           .state = state_,
@@ -188,6 +242,7 @@ ServerStatus Daemon::ReadStatus() const {
   status.log_level = GetLogLevel();
   status.parts = parts();
   status.limits = ReadLimits();
+  status.sandbox = runner_->Sandbox().layers;
   status.store_path = folder_->path();
   status.worker_path = options_.worker;
   return status;
@@ -244,7 +299,7 @@ std::vector<PartStatus> Daemon::parts() const {
 std::string Daemon::ReadyLine() const {
   std::optional<HostPort> metrics = options_.metrics;
   if (metrics) metrics->port = metrics_page_->port();
-  return absl::StrCat("ready socket=", options_.socket,
+  return absl::StrCat("ready socket=", options_.socket.path,
                       " tcp=", OrNone(rpc_->listen()),
                       " metrics=", OrNone(metrics), " store=", folder_->path());
 }
@@ -269,6 +324,8 @@ void Daemon::Stop() {
   if (state_.exchange(ServerState::kDraining) == ServerState::kServing) Drain();
   part_checks_ = nullptr;
   sweeps_ = nullptr;
+  stopping_.Cancel();
+  if (sandbox_check_.joinable()) sandbox_check_.join();
   // First, so that no trial waits for a driver that hangs.
   if (devices_ != nullptr) devices_->Stop();
   if (jobs_ != nullptr) jobs_->Stop();

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -68,9 +69,12 @@ class Daemon {
  private:
   explicit Daemon(ServerOptions options);
 
+  absl::Status ClaimSockets();
   absl::Status OpenStore();
   absl::Status StartJobs();
+  absl::Status LearnSandbox();
   absl::Status StartServing();
+  absl::Status StartRpc();
   MetricsInput ReadMetrics() const;
   ServerStatus ReadStatus() const;
   std::vector<LimitStatus> ReadLimits() const;
@@ -96,6 +100,8 @@ class Daemon {
   std::unique_ptr<ProbeStore> probes_;
   std::unique_ptr<DeviceMonitor> devices_;
   std::unique_ptr<ProcessTrialRunner> runner_;
+  CancelSignal stopping_;  // ends the check of the sandbox
+  std::thread sandbox_check_;
   std::unique_ptr<WorkQueue> disk_;
   std::unique_ptr<WorkQueue> replays_;
   std::unique_ptr<ProbeJobs> jobs_;
@@ -104,6 +110,7 @@ class Daemon {
   std::unique_ptr<PlanService> plan_service_;
   std::unique_ptr<ProbeService> probe_service_;
   std::unique_ptr<ServerService> server_service_;
+  std::vector<std::unique_ptr<grpc::Service>> observer_services_;
   std::unique_ptr<RpcServer> rpc_;
   std::unique_ptr<Ticker> part_checks_;
   std::unique_ptr<Ticker> sweeps_;

@@ -156,7 +156,7 @@ std::variant<ServerOptions, EndAtOnce> ParseOptions(
     std::vector<std::string> arguments, const UserEnvironment& user) {
   ServerOptions options;
   options.store = DefaultStore(user);
-  options.socket = DefaultSocket(user);
+  options.socket.path = DefaultSocket(user);
   options.worker = DefaultWorker();
   std::vector<SettingGroup> groups = Settings(options);
   CommandLine typed;

@@ -15,8 +15,11 @@
 #include "server/jobs/probe_jobs.h"
 #include "server/program/default_paths.h"
 #include "server/program/host_port.h"
+#include "server/program/published_socket.h"
 #include "server/program/rpc_server.h"
+#include "server/program/tls.h"
 #include "server/store/store_quota.h"
+#include "server/workers/sandbox_status.h"
 
 namespace memplan {
 
@@ -24,10 +27,13 @@ namespace memplan {
 inline constexpr std::string_view kNoWorker = "none";
 
 struct ServerOptions {
-  std::string store;   // folder
-  std::string socket;  // path
-  // Loopback; unset: the unix socket alone.
+  std::string store;  // folder
+  UnixSocket socket;
+  UnixSocket observer_socket;  // no path: none
+  // Beyond loopback only with `tls` or `insecure`; unset: unix sockets alone.
   std::optional<HostPort> listen = HostPort{"127.0.0.1", 7070};
+  TlsFiles tls;  // of `listen`
+  bool insecure = false;
   // Unset: no page.
   std::optional<HostPort> metrics = HostPort{"127.0.0.1", 9464};
   std::string worker;               // path of memplan-worker, or kNoWorker
@@ -37,6 +43,7 @@ struct ServerOptions {
   // `read_devices` is the daemon's own to set.
   ProbeJobs::Options jobs;
   std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
+  SandboxMode sandbox = SandboxMode::kAuto;  // of the workers
   bool exit_with_stdin = false;
   // With fewer GPUs than these the devices count as failing.
   int64_t expected_gpus = 0;

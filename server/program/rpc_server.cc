@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/base/status_macros.h"
 #include "server/program/liveness.h"
 #include "server/services/call_observer.h"
 
@@ -42,6 +43,24 @@ void SetChannelArguments(grpc::ServerBuilder& builder) {
       kMinPingIntervalMillis);
 }
 
+void SetUp(grpc::ServerBuilder& builder, const RpcLimits& limits,
+           CallCounts& counts, const std::vector<grpc::Service*>& services) {
+  SetChannelArguments(builder);
+  SetLimits(builder, limits);
+  std::vector<
+      std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+      observers;
+  observers.push_back(MakeCallObserver(counts));
+  builder.experimental().SetInterceptorCreators(std::move(observers));
+  for (grpc::Service* service : services) builder.RegisterService(service);
+}
+
+void SetServing(grpc::Server& server) {
+  for (const std::string& name : ServiceNames()) {
+    server.GetHealthCheckService()->SetServingStatus(name, true);
+  }
+}
+
 absl::Status CannotListen(const std::string& address, const char* option) {
   return absl::UnavailableError(
       absl::StrCat("cannot listen on ", address,
@@ -59,64 +78,100 @@ const std::vector<std::string>& ServiceNames() {
 }
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
-    const std::string& socket, const std::optional<HostPort>& listen,
-    const RpcLimits& limits, CallCounts& counts,
-    const std::vector<grpc::Service*>& services) {
+    const RpcAddresses& addresses, const RpcLimits& limits, CallCounts& counts,
+    const RpcServices& services) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  std::unique_ptr<RpcServer> server(new RpcServer());
+  MEMPLAN_RETURN_IF_ERROR(
+      server->StartFull(addresses, limits, counts, services.full));
+  if (addresses.observer_socket) {
+    MEMPLAN_RETURN_IF_ERROR(server->StartObserver(
+        *addresses.observer_socket, limits, counts, services.observer));
+  }
+  return server;
+}
+
+absl::Status RpcServer::StartFull(const RpcAddresses& addresses,
+                                  const RpcLimits& limits, CallCounts& counts,
+                                  const std::vector<grpc::Service*>& services) {
+  MEMPLAN_ASSIGN_OR_RETURN(
+      std::unique_ptr<PublishedSocket> socket,
+      PublishedSocket::Prepare(addresses.socket, "--socket"));
   grpc::ServerBuilder builder;
-  SetChannelArguments(builder);
-  SetLimits(builder, limits);
-  std::vector<
-      std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
-      observers;
-  observers.push_back(MakeCallObserver(counts));
-  builder.experimental().SetInterceptorCreators(std::move(observers));
+  SetUp(builder, limits, counts, services);
   // gRPC sets these to 0, or leaves them, if it cannot listen.
   int socket_bound = 0;
   int tcp_port = 0;
-  builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials(),
-                           &socket_bound);
-  if (listen) {
-    builder.AddListeningPort(FormatHostPort(*listen),
-                             grpc::InsecureServerCredentials(), &tcp_port);
+  builder.AddListeningPort("unix:" + socket->bind_path(),
+                           grpc::InsecureServerCredentials(), &socket_bound);
+  if (addresses.listen) {
+    builder.AddListeningPort(FormatHostPort(*addresses.listen),
+                             addresses.credentials == nullptr
+                                 ? grpc::InsecureServerCredentials()
+                                 : addresses.credentials,
+                             &tcp_port);
   }
-  for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || socket_bound == 0 || (listen && tcp_port == 0)) {
-    return socket_bound == 0
-               ? CannotListen("unix:" + socket, "--socket PATH")
-               : CannotListen(FormatHostPort(listen.value_or(HostPort{})),
-                              "--listen HOST:PORT, or none");
+  if (addresses.listen && tcp_port == 0 && socket_bound != 0) {
+    return CannotListen(FormatHostPort(*addresses.listen),
+                        "--listen HOST:PORT, or none");
   }
-  for (const std::string& name : ServiceNames()) {
-    server->GetHealthCheckService()->SetServingStatus(name, true);
+  if (server == nullptr || socket_bound == 0) {
+    return CannotListen("unix:" + addresses.socket.path, "--socket PATH");
   }
-  std::optional<HostPort> listening = listen;
-  if (listening) listening->port = tcp_port;
-  return std::unique_ptr<RpcServer>(
-      new RpcServer(std::move(server), std::move(listening)));
+  MEMPLAN_RETURN_IF_ERROR(socket->Publish());
+  SetServing(*server);
+  listen_ = addresses.listen;
+  if (listen_) listen_->port = tcp_port;
+  roles_.push_back({std::move(socket), std::move(server)});
+  return absl::OkStatus();
 }
 
-RpcServer::RpcServer(std::unique_ptr<grpc::Server> server,
-                     std::optional<HostPort> listen)
-    : server_(std::move(server)), listen_(std::move(listen)) {}
+absl::Status RpcServer::StartObserver(
+    const UnixSocket& socket, const RpcLimits& limits, CallCounts& counts,
+    const std::vector<grpc::Service*>& services) {
+  MEMPLAN_ASSIGN_OR_RETURN(
+      std::unique_ptr<PublishedSocket> published,
+      PublishedSocket::Prepare(socket, "--observer-socket"));
+  grpc::ServerBuilder builder;
+  SetUp(builder, limits, counts, services);
+  int socket_bound = 0;
+  builder.AddListeningPort("unix:" + published->bind_path(),
+                           grpc::InsecureServerCredentials(), &socket_bound);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr || socket_bound == 0) {
+    return CannotListen("unix:" + socket.path, "--observer-socket PATH");
+  }
+  MEMPLAN_RETURN_IF_ERROR(published->Publish());
+  SetServing(*server);
+  roles_.push_back({std::move(published), std::move(server)});
+  return absl::OkStatus();
+}
 
 void RpcServer::SetPartHealth(const std::string& name, bool healthy) {
-  server_->GetHealthCheckService()->SetServingStatus(name, healthy);
+  for (const Role& role : roles_) {
+    role.server->GetHealthCheckService()->SetServingStatus(name, healthy);
+  }
 }
 
 absl::Status RpcServer::CheckAnswers(std::chrono::milliseconds patience) {
-  return CheckServerAnswers(*server_, patience);
+  for (const Role& role : roles_) {
+    MEMPLAN_RETURN_IF_ERROR(CheckServerAnswers(*role.server, patience));
+  }
+  return absl::OkStatus();
 }
 
 void RpcServer::StopServing() {
   // For good, whatever is set later.
-  server_->GetHealthCheckService()->Shutdown();
+  for (const Role& role : roles_) {
+    role.server->GetHealthCheckService()->Shutdown();
+  }
 }
 
 void RpcServer::Shutdown(std::chrono::milliseconds patience) {
-  server_->Shutdown(std::chrono::system_clock::now() + patience);
+  const auto deadline = std::chrono::system_clock::now() + patience;
+  for (const Role& role : roles_) role.server->Shutdown(deadline);
 }
 
 }  // namespace memplan

@@ -3,6 +3,7 @@
 #ifndef MEMPLAN_SERVER_PROGRAM_RPC_SERVER_H_
 #define MEMPLAN_SERVER_PROGRAM_RPC_SERVER_H_
 
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 
 #include <chrono>
@@ -15,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "server/base/call_counts.h"
 #include "server/program/host_port.h"
+#include "server/program/published_socket.h"
 
 namespace memplan {
 
@@ -35,16 +37,31 @@ struct RpcLimits {
   int max_calls_per_connection = 100;
 };
 
+// Where the API is served.
+struct RpcAddresses {
+  UnixSocket socket;
+  // For those who may only read; served by a gRPC server of its own.
+  std::optional<UnixSocket> observer_socket;
+  // TCP; unset for none.
+  std::optional<HostPort> listen;
+  // Of TCP; null for neither encryption nor authentication.
+  std::shared_ptr<grpc::ServerCredentials> credentials;
+};
+
+// All of them outlive the server.
+struct RpcServices {
+  std::vector<grpc::Service*> full;
+  std::vector<grpc::Service*> observer;  // for observer_socket
+};
+
 // Thread-safe but for Shutdown, which one thread calls.
 class RpcServer {
  public:
-  // Serves `services`, which must outlive it, on the unix socket and, if given,
-  // on a TCP port. `counts` counts the calls and must outlive it too. Returns
-  // kUnavailable, with what to do, if an address cannot be had.
+  // Serves at all `addresses`. `counts` counts the calls and must outlive it. An
+  // error, such as kUnavailable if an address is in use, says what to do.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
-      const std::string& socket, const std::optional<HostPort>& listen,
-      const RpcLimits& limits, CallCounts& counts,
-      const std::vector<grpc::Service*>& services);
+      const RpcAddresses& addresses, const RpcLimits& limits,
+      CallCounts& counts, const RpcServices& services);
 
   // The TCP address, with the port that the system chose; unset without one.
   const std::optional<HostPort>& listen() const { return listen_; }
@@ -65,11 +82,24 @@ class RpcServer {
   void Shutdown(std::chrono::milliseconds patience);
 
  private:
-  RpcServer(std::unique_ptr<grpc::Server> server,
-            std::optional<HostPort> listen);
+  // A gRPC server and its socket, which goes after it.
+  struct Role {
+    std::unique_ptr<PublishedSocket> socket;
+    std::unique_ptr<grpc::Server> server;
+  };
 
-  const std::unique_ptr<grpc::Server> server_;
-  const std::optional<HostPort> listen_;
+  RpcServer() = default;
+
+  absl::Status StartFull(const RpcAddresses& addresses, const RpcLimits& limits,
+                         CallCounts& counts,
+                         const std::vector<grpc::Service*>& services);
+  absl::Status StartObserver(const UnixSocket& socket, const RpcLimits& limits,
+                             CallCounts& counts,
+                             const std::vector<grpc::Service*>& services);
+
+  // Set while starting.
+  std::vector<Role> roles_;
+  std::optional<HostPort> listen_;
 };
 
 }  // namespace memplan

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "planner/base/status_macros.h"
 #include "server/devices/script_device_reader.h"
 #include "server/program/host_port.h"
@@ -40,7 +40,7 @@ SettingValue DevicesValue(std::string& target) {
   value.form = "nvml|script:FILE";
   value.unit = "`nvml`, or `script:FILE` with made-up devices";
   value.read = [&target](const std::string& text) -> absl::Status {
-    if (text != "nvml" && !absl::StartsWith(text, kScriptPrefix)) {
+    if (text != "nvml" && !text.starts_with(kScriptPrefix)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "`", text,
           "`: `nvml` or `script:` and the path of a file is needed"));
@@ -49,6 +49,32 @@ SettingValue DevicesValue(std::string& target) {
     return absl::OkStatus();
   };
   value.write = [&target] { return target; };
+  return value;
+}
+
+// Permissions in octal digits, such as 0660.
+SettingValue ModeValue(int& target) {
+  SettingValue value;
+  value.form = "MODE";
+  value.unit = "octal permissions, 0600 to 0777";
+  value.read = [&target](const std::string& text) -> absl::Status {
+    constexpr int kOwner = 0600;
+    constexpr int kAll = 0777;
+    int mode = 0;
+    const bool is_octal =
+        !text.empty() && text.size() <= 4 &&
+        text.find_first_not_of("01234567") == std::string::npos;
+    for (const char digit : text) mode = mode * 8 + (digit - '0');
+    if (!is_octal || mode > kAll || (mode & kOwner) != kOwner) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", text,
+                       "\" are no permissions of a socket; write octal digits "
+                       "that let the owner read and write, such as 0660"));
+    }
+    target = mode;
+    return absl::OkStatus();
+  };
+  value.write = [&target] { return absl::StrFormat("%04o", target); };
   return value;
 }
 
@@ -62,6 +88,12 @@ std::vector<Setting> PlaceSettings(ServerOptions& options) {
       {"worker", PathValue(options.worker),
        "Path of memplan-worker; none for a daemon that runs no probes",
        "`memplan-worker` beside the daemon"},
+      {"sandbox",
+       ChoiceValue<SandboxMode>(options.sandbox,
+                                {{"require", SandboxMode::kRequire},
+                                 {"auto", SandboxMode::kAuto},
+                                 {"off", SandboxMode::kOff}}),
+       "Whether models are shut in: always, as far as the kernel can, or not"},
       {"worker_library_path", TextValue(options.worker_library_path),
        "LD_LIBRARY_PATH of the worker alone, where libtorch is not found "
        "without"},
@@ -70,11 +102,36 @@ std::vector<Setting> PlaceSettings(ServerOptions& options) {
 
 std::vector<Setting> AccessSettings(ServerOptions& options) {
   return {
-      {"socket", PathValue(options.socket), "Unix socket to listen on",
+      {"socket", PathValue(options.socket.path), "Unix socket to listen on",
        "`/run/memplan/memplan.sock` for root, "
        "`$XDG_RUNTIME_DIR/memplan/memplan.sock` for others"},
+      {"socket_mode", ModeValue(options.socket.mode),
+       "Permissions of the socket: who may write to it may call"},
+      {"socket_group", NameOrNone(options.socket.group),
+       "Group of the socket; without one that of the daemon"},
+      {"observer_socket", PathOrNone(options.observer_socket.path),
+       "Unix socket for those who may only read"},
+      {"observer_socket_mode", ModeValue(options.observer_socket.mode),
+       "Permissions of the observers' socket"},
+      {"observer_socket_group", NameOrNone(options.observer_socket.group),
+       "Group of the observers' socket; without one that of the daemon"},
       {"listen", AddressOrNone(options.listen),
-       "Loopback address to listen on as well; port 0 lets the system choose"},
+       "TCP address to listen on as well, beyond loopback only with TLS; port "
+       "0 "
+       "lets the system choose"},
+      {"tls_certificate", PathOrNone(options.tls.certificate),
+       "PEM file of the certificate for TCP, followed by those between it and "
+       "its CA"},
+      {"tls_key", PathOrNone(options.tls.key),
+       "PEM file of the certificate's key, without a passphrase"},
+      {"tls_client_ca", PathOrNone(options.tls.client_ca),
+       "PEM file of the CAs whose clients are let in over TCP"},
+      {"tls_reload_interval",
+       DurationValue(options.tls.reload_interval,
+                     {std::chrono::seconds(1), std::chrono::hours(24)}),
+       "How often the three files are looked at for new contents"},
+      {"insecure", YesNoValue(options.insecure),
+       "Listen beyond loopback without TLS: whoever reaches the port may call"},
       {"metrics", AddressOrNone(options.metrics),
        "Address of the pages /metrics and /healthz, which have no TLS"},
   };
@@ -99,6 +156,23 @@ std::vector<Setting> ConnectionSettings(RpcLimits& rpc) {
       {"max_calls_per_connection",
        CountValue(rpc.max_calls_per_connection, {1, 100'000}),
        "Calls in progress on one connection; more wait in the client"},
+  };
+}
+
+std::vector<Setting> StoreSettings(StoreRules& rules) {
+  using std::chrono::hours;
+  using std::chrono::seconds;
+  return {
+      {"store_max_bytes", BytesValue(rules.max_bytes),
+       "The most that models and parts of uploads may take; 0 is no bound"},
+      {"store_max_models", CountValue(rules.max_models, {1, 1'000'000}),
+       "The most models and parts of uploads there may be"},
+      {"upload_max_bytes", BytesValue(rules.upload_max_bytes),
+       "The largest model that is taken; 0 is no bound"},
+      {"evict_models", YesNoValue(rules.evict_models),
+       "Whether the models used least recently make room for an upload"},
+      {"part_ttl", DurationValue(rules.part_ttl, {seconds(1), hours(87'600)}),
+       "How long the part of a broken upload is kept for its client to go on"},
   };
 }
 
@@ -158,12 +232,51 @@ std::vector<Setting> LogSettings(ServerOptions& options) {
   };
 }
 
+void CheckTlsSettings(const TlsFiles& tls, std::vector<std::string>& wrong) {
+  const bool any =
+      !tls.certificate.empty() || !tls.key.empty() || !tls.client_ca.empty();
+  const bool all =
+      !tls.certificate.empty() && !tls.key.empty() && !tls.client_ca.empty();
+  if (any && !all) {
+    wrong.emplace_back(
+        "--tls-certificate, --tls-key and --tls-client-ca go together; give "
+        "all three or none");
+  } else if (all) {
+    const absl::Status usable = CheckTls(tls);
+    if (!usable.ok()) wrong.emplace_back(usable.message());
+  }
+}
+
+void CheckAccess(const ServerOptions& options,
+                 std::vector<std::string>& wrong) {
+  CheckTlsSettings(options.tls, wrong);
+  if (options.listen && !IsLoopback(options.listen->host) &&
+      !options.tls.given() && !options.insecure) {
+    wrong.push_back(absl::StrCat(
+        "--listen ", FormatHostPort(*options.listen),
+        ": calls would be neither authenticated nor encrypted, so only "
+        "loopback hosts (127.0.0.1, ::1, localhost) are taken; give "
+        "--tls-certificate, --tls-key and --tls-client-ca, or --insecure if "
+        "everybody who reaches the port may call"));
+  }
+  if (!options.socket.path.empty() &&
+      options.socket.path == options.observer_socket.path) {
+    wrong.emplace_back(
+        "--socket and --observer-socket are the same; they need two paths");
+  }
+  for (const UnixSocket* socket : {&options.socket, &options.observer_socket}) {
+    const auto group = FindGroup(socket->group);
+    if (!group.ok()) wrong.emplace_back(group.status().message());
+  }
+}
+
 }  // namespace
 
 std::vector<SettingGroup> Settings(ServerOptions& options) {
   return {{"Places", PlaceSettings(options)},
           {"Access", AccessSettings(options)},
           {"Connections", ConnectionSettings(options.rpc)},
+          {"Store", StoreSettings(options.store_rules)},
           {"Probes", ProbeSettings(options)},
           {"Running", RunningSettings(options)},
           {"Log", LogSettings(options)}};
@@ -171,18 +284,12 @@ std::vector<SettingGroup> Settings(ServerOptions& options) {
 
 std::vector<std::string> CheckTogether(const ServerOptions& options) {
   std::vector<std::string> wrong;
-  if (options.listen && !IsLoopback(options.listen->host)) {
-    wrong.push_back(absl::StrCat(
-        "--listen ", FormatHostPort(*options.listen),
-        ": calls are neither authenticated nor encrypted, so only loopback "
-        "hosts (127.0.0.1, ::1, localhost) are taken; let a proxy face the "
-        "network"));
-  }
+  CheckAccess(options, wrong);
   if (options.store.empty()) {
     wrong.emplace_back(
         "neither XDG_STATE_HOME nor HOME is set; name a folder with --store");
   }
-  if (options.socket.empty()) {
+  if (options.socket.path.empty()) {
     wrong.emplace_back(
         "XDG_RUNTIME_DIR is not set; name a unix socket with --socket");
   }

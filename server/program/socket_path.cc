@@ -18,17 +18,24 @@ namespace {
 
 constexpr size_t kMaxPathBytes = sizeof(sockaddr_un{}.sun_path) - 1;
 
-absl::Status MakeFolders(const std::filesystem::path& folder) {
+absl::Status MakeFolders(const std::filesystem::path& folder, mode_t mode,
+                         const std::string& flag) {
   if (folder.empty() || access(folder.c_str(), F_OK) == 0) {
     return absl::OkStatus();
   }
-  MEMPLAN_RETURN_IF_ERROR(MakeFolders(folder.parent_path()));
-  if (mkdir(folder.c_str(), S_IRWXU) == 0 || errno == EEXIST) {
+  MEMPLAN_RETURN_IF_ERROR(MakeFolders(folder.parent_path(), mode, flag));
+  if (mkdir(folder.c_str(), mode) == 0 || errno == EEXIST) {
     return absl::OkStatus();
   }
   return absl::ErrnoToStatus(
       errno, absl::StrCat("cannot make the socket's folder ", folder.string(),
-                          "; choose another with --socket"));
+                          "; choose another with ", flag));
+}
+
+// Others pass through the folder if they are to reach the socket.
+mode_t FolderMode(const UnixSocket& socket) {
+  const bool for_others = !socket.group.empty() || (socket.mode & S_IRWXO) != 0;
+  return for_others ? S_IRWXU | S_IXGRP | S_IXOTH : S_IRWXU;
 }
 
 // 0 if somebody accepts connections at `path`, else why not, as an errno.
@@ -46,15 +53,17 @@ int Connect(const std::string& path) {
 
 }  // namespace
 
-absl::Status ClaimSocketPath(const std::string& path) {
+absl::Status ClaimSocketPath(const UnixSocket& socket,
+                             const std::string& flag) {
+  const std::string& path = socket.path;
   if (path.size() > kMaxPathBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--socket ", path, " has ", path.size(),
+        absl::StrCat(flag, " ", path, " has ", path.size(),
                      " bytes; the system takes at most ", kMaxPathBytes,
                      " for a socket, so choose a shorter path"));
   }
-  MEMPLAN_RETURN_IF_ERROR(
-      MakeFolders(std::filesystem::path(path).parent_path()));
+  MEMPLAN_RETURN_IF_ERROR(MakeFolders(std::filesystem::path(path).parent_path(),
+                                      FolderMode(socket), flag));
   struct stat there = {};
   if (lstat(path.c_str(), &there) != 0) {
     if (errno == ENOENT) return absl::OkStatus();
@@ -62,13 +71,13 @@ absl::Status ClaimSocketPath(const std::string& path) {
   }
   if (!S_ISSOCK(there.st_mode)) {
     return absl::FailedPreconditionError(absl::StrCat(
-        path, " is there and is no socket; choose another --socket"));
+        path, " is there and is no socket; choose another ", flag));
   }
   const int error = Connect(path);
   if (error == 0) {
     return absl::FailedPreconditionError(
         absl::StrCat("a daemon answers at ", path,
-                     " already; stop it, or choose another --socket"));
+                     " already; stop it, or choose another ", flag));
   }
   if (error != ECONNREFUSED) {
     return absl::ErrnoToStatus(

@@ -43,7 +43,7 @@ EndAtOnce End(std::vector<std::string> arguments,
 TEST(ParseOptionsTest, FillsTheDefaultsIn) {
   const ServerOptions options = Parse({});
   EXPECT_EQ(options.store, "/home/ann/.local/state/memplan");
-  EXPECT_EQ(options.socket, "/run/user/7/memplan/memplan.sock");
+  EXPECT_EQ(options.socket.path, "/run/user/7/memplan/memplan.sock");
   EXPECT_THAT(options.listen, Optional(HostPort{"127.0.0.1", 7070}));
   EXPECT_THAT(options.metrics, Optional(HostPort{"127.0.0.1", 9464}));
   EXPECT_THAT(options.worker, EndsWith("/memplan-worker"));
@@ -57,7 +57,7 @@ TEST(ParseOptionsTest, TakesWhatIsGiven) {
              "--metrics", "0.0.0.0:9", "--worker", "/w",
              "--worker-library-path", "/a:/b", "--exit-with-stdin"});
   EXPECT_EQ(options.store, "/s");
-  EXPECT_EQ(options.socket, "/x");
+  EXPECT_EQ(options.socket.path, "/x");
   EXPECT_THAT(options.listen, Optional(HostPort{"::1", 0}));
   EXPECT_THAT(options.metrics, Optional(HostPort{"0.0.0.0", 9}));
   EXPECT_EQ(options.worker, "/w");

@@ -38,7 +38,8 @@ Descriptor Listen(const std::string& path) {
 
 TEST(ClaimSocketPathTest, MakesTheFoldersForTheUserAlone) {
   const TempDir dir;
-  EXPECT_THAT(ClaimSocketPath(dir.Path("a/b/socket")), IsOk());
+  EXPECT_THAT(ClaimSocketPath({.path = dir.Path("a/b/socket")}, "--socket"),
+              IsOk());
   struct stat made = {};
   ASSERT_EQ(stat(dir.Path("a/b").c_str(), &made), 0);
   EXPECT_EQ(made.st_mode & 0777U, 0700U);
@@ -48,14 +49,15 @@ TEST(ClaimSocketPathTest, RemovesTheSocketOfADeadDaemon) {
   const TempDir dir;
   Listen(dir.Path("socket")).Close();
   ASSERT_TRUE(std::filesystem::exists(dir.Path("socket")));
-  EXPECT_THAT(ClaimSocketPath(dir.Path("socket")), IsOk());
+  EXPECT_THAT(ClaimSocketPath({.path = dir.Path("socket")}, "--socket"),
+              IsOk());
   EXPECT_FALSE(std::filesystem::exists(dir.Path("socket")));
 }
 
 TEST(ClaimSocketPathTest, LeavesALivingDaemonItsSocket) {
   const TempDir dir;
   const Descriptor daemon = Listen(dir.Path("socket"));
-  EXPECT_THAT(ClaimSocketPath(dir.Path("socket")),
+  EXPECT_THAT(ClaimSocketPath({.path = dir.Path("socket")}, "--socket"),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("a daemon answers")));
   EXPECT_TRUE(std::filesystem::exists(dir.Path("socket")));
@@ -65,14 +67,14 @@ TEST(ClaimSocketPathTest, LeavesWhatIsNoSocketAlone) {
   const TempDir dir;
   std::ofstream(dir.Path("file")) << "precious";
   EXPECT_THAT(
-      ClaimSocketPath(dir.Path("file")),
+      ClaimSocketPath({.path = dir.Path("file")}, "--socket"),
       StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no socket")));
   EXPECT_TRUE(std::filesystem::exists(dir.Path("file")));
 }
 
 TEST(ClaimSocketPathTest, RefusesAPathThatIsTooLong) {
   EXPECT_THAT(
-      ClaimSocketPath("/" + std::string(107, 'x')),
+      ClaimSocketPath({.path = "/" + std::string(107, 'x')}, "--socket"),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("108 bytes")));
 }
 
