@@ -39,7 +39,7 @@ FAMILIES = (
     ("system", r"(chrono|condition_variable|filesystem|fstream|future|iostream|mutex|"
                r"semaphore|shared_mutex|stop_token|thread|ctime|csignal)$"),
     ("standard", r"[a-z_0-9]+$"),
-    ("systemd", r"systemd/\w+\.h"),
+    ("systemd", r"systemd/"),
     ("system", r"(sys|linux|net|netinet|arpa|asm)/\w+\.h"),
     ("system", r"[a-z_0-9]+\.h"),
 )
