@@ -22,6 +22,7 @@ find_package(spdlog CONFIG REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(nlohmann_json REQUIRED IMPORTED_TARGET nlohmann_json)
+pkg_check_modules(systemd REQUIRED IMPORTED_TARGET libsystemd)
 # Only its headers, so that nothing more is needed where the daemon runs.
 find_path(MEMPLAN_TOML_INCLUDE toml++/toml.h REQUIRED)
 pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)

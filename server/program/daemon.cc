@@ -13,6 +13,7 @@
 #include "planner/base/status_macros.h"
 #include "server/devices/context_reading.h"
 #include "server/devices/script_device_reader.h"
+#include "server/program/liveness.h"
 #include "server/program/part_health.h"
 #include "server/program/socket_path.h"
 #include "server/program/tls.h"
@@ -121,7 +122,7 @@ absl::Status Daemon::StartJobs() {
       std::make_unique<DeviceMonitor>(std::move(reader), kDeviceInterval);
   WorkerOptions workers;
   workers.scripted_gpus = options_.devices.starts_with(kScriptPrefix);
-  workers.program = options_.worker;
+  if (options_.worker != kNoWorker) workers.program = options_.worker;
   workers.library_path = options_.worker_library_path;
   workers.begin_context = [this](const std::string& device_id) {
     return BeginContext(*devices_, device_id);
@@ -130,7 +131,8 @@ absl::Status Daemon::StartJobs() {
   workers.scratch_path = folder_->scratch_path();
   MEMPLAN_RETURN_IF_ERROR(EmptyScratchFolders(workers.scratch_path));
   runner_ = MakeProcessTrialRunner(std::move(workers));
-  if (absl::Status usable = runner_->CheckUsable(); !usable.ok()) {
+  if (absl::Status usable = runner_->CheckUsable();
+      !usable.ok() && options_.worker != kNoWorker) {
     spdlog::warn("no probe can run: {}", std::string(usable.message()));
   }
   MEMPLAN_RETURN_IF_ERROR(LearnSandbox());
@@ -144,6 +146,7 @@ absl::Status Daemon::StartJobs() {
 // A worker takes a second to try it, which the start waits for only if it
 // depends on it.
 absl::Status Daemon::LearnSandbox() {
+  if (options_.worker == kNoWorker) return absl::OkStatus();
   if (options_.sandbox == SandboxMode::kRequire) {
     return runner_->LearnSandbox(stopping_);
   }
@@ -269,7 +272,8 @@ void Daemon::CheckParts() {
       DevicesHealth(devices.get(), std::chrono::system_clock::now(),
                     options_.expected_gpus),
       StoreHealth(folder_->path(), *database_),
-      WorkersHealth(runner_->CheckUsable())};
+      options_.worker == kNoWorker ? NoWorkersHealth()
+                                   : WorkersHealth(runner_->CheckUsable())};
   for (const PartStatus& part : now) {
     rpc_->SetPartHealth(part.name, part.healthy);
   }
@@ -298,6 +302,12 @@ std::string Daemon::ReadyLine() const {
   return absl::StrCat("ready socket=", options_.socket.path,
                       " tcp=", OrNone(rpc_->listen()),
                       " metrics=", OrNone(metrics), " store=", folder_->path());
+}
+
+absl::Status Daemon::CheckAlive(milliseconds patience) {
+  (void)ReadStatus();
+  MEMPLAN_RETURN_IF_ERROR(CheckQueueWorks("the disk queue", *disk_, patience));
+  return rpc_->CheckAnswers(patience);
 }
 
 void Daemon::Drain() {

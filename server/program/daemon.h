@@ -39,7 +39,7 @@
 
 namespace memplan {
 
-// Used by one thread, main's. Block the signals that are to end the program
+// Used by one thread, main's, but for CheckAlive. Block the signals that are to end the program
 // before it is started: its threads inherit that.
 class Daemon {
  public:
@@ -53,6 +53,12 @@ class Daemon {
 
   // `ready socket=… tcp=… metrics=… store=…`, with `none` for what is off.
   std::string ReadyLine() const;
+
+  // Whether its locks can be had, and its disk queue and gRPC server answer
+  // within `patience`; kUnavailable says what does not, and a lock that nobody
+  // gives back holds the caller. While it serves, on any thread. Replays may
+  // take long and say nothing about life.
+  absl::Status CheckAlive(std::chrono::milliseconds patience);
 
   // Ends in order, within the options' drain_delay and drain_grace together:
   // health says NOT SERVING; after the delay new work is refused; running trials

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -22,6 +23,9 @@
 
 namespace memplan {
 
+// In the place of a worker's path: the daemon is to run no probes.
+inline constexpr std::string_view kNoWorker = "none";
+
 struct ServerOptions {
   std::string store;  // folder
   UnixSocket socket;
@@ -32,7 +36,7 @@ struct ServerOptions {
   bool insecure = false;
   // Unset: no page.
   std::optional<HostPort> metrics = HostPort{"127.0.0.1", 9464};
-  std::string worker;               // path of memplan-worker
+  std::string worker;               // path of memplan-worker, or kNoWorker
   std::string worker_library_path;  // its LD_LIBRARY_PATH; empty for none
   // Where the devices are read: `nvml`, or `script:FILE` with made-up ones.
   std::string devices = "nvml";

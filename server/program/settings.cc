@@ -85,7 +85,8 @@ std::vector<Setting> PlaceSettings(ServerOptions& options) {
        "`/var/lib/memplan` for root, `~/.local/state/memplan` for others; "
        "below "
        "`$XDG_STATE_HOME` where that is set"},
-      {"worker", PathValue(options.worker), "Path of memplan-worker",
+      {"worker", PathValue(options.worker),
+       "Path of memplan-worker; none for a daemon that runs no probes",
        "`memplan-worker` beside the daemon"},
       {"sandbox",
        ChoiceValue<SandboxMode>(options.sandbox,

@@ -151,6 +151,11 @@ absl::Status StandardRunner::CheckUsable() const {
   const std::string next_step =
       "; install memplan-worker there, or start memplan-server with --worker "
       "and its path";
+  if (program.empty()) {
+    return Unusable(
+        "this daemon runs no probes (--worker none); ask one that does, or "
+        "start it with --worker and the path of memplan-worker");
+  }
   struct stat status {};
   if (stat(program.c_str(), &status) != 0) {
     return Unusable(absl::StrCat(
