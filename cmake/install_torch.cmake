@@ -10,8 +10,9 @@ function(memplan_install_torch program)
   cmake_path(SET bin NORMALIZE /${CMAKE_INSTALL_BINDIR})
   cmake_path(SET libraries NORMALIZE /${folder})
   cmake_path(RELATIVE_PATH libraries BASE_DIRECTORY ${bin})
+  # What the builder asks for comes first, as tests/gpu/package does.
   set_target_properties(${program} PROPERTIES
-    INSTALL_RPATH "$ORIGIN/${libraries}/torch/lib;$ORIGIN/${libraries}/nvidia/cu13/lib"
+    INSTALL_RPATH "${CMAKE_INSTALL_RPATH};$ORIGIN/${libraries}/torch/lib;$ORIGIN/${libraries}/nvidia/cu13/lib"
     INSTALL_RPATH_USE_LINK_PATH ON)
   cmake_path(GET MEMPLAN_TORCH_DIR PARENT_PATH site_packages)
   file(GLOB library_folders RELATIVE ${site_packages}

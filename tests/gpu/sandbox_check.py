@@ -23,7 +23,7 @@ import worker_client
 from check_report import Report
 from daemon_process import DaemonProcess
 
-PAIRS = 6
+PAIRS = 10
 MOST_RATIO = 1.05
 MISBEHAVING = "libmemplan-misbehaving.so"  # tests/support/misbehaving
 GROUPS = ["proc", "connect", "processes", "attributes", "kernel", "mounts", "clock", "network",
@@ -163,7 +163,9 @@ class SandboxCheck:
 
     def reaching(self, name, path):
         model = self.folder / f"{name}.pt"
-        subprocess.run([sys.executable, "-c", MODULE, model, path], check=True)
+        script = self.folder / "reaching.py"  # torch.jit.script reads the source
+        script.write_text(MODULE)
+        subprocess.run([sys.executable, script, model, path], check=True)
         return model
 
     def outcome(self, daemon, model):
