@@ -43,14 +43,6 @@ std::string_view SandboxModeName(SandboxMode mode) {
   return "off";
 }
 
-std::optional<SandboxMode> SandboxModeOf(std::string_view name) {
-  for (const SandboxMode mode :
-       {SandboxMode::kOff, SandboxMode::kAuto, SandboxMode::kRequire}) {
-    if (SandboxModeName(mode) == name) return mode;
-  }
-  return std::nullopt;
-}
-
 std::vector<SandboxLayer> LayersFromWorker(
     const std::vector<gpu::SandboxLayer>& layers) {
   std::vector<SandboxLayer> told;

@@ -3,7 +3,6 @@
 #ifndef MEMPLAN_SERVER_WORKERS_SANDBOX_STATUS_H_
 #define MEMPLAN_SERVER_WORKERS_SANDBOX_STATUS_H_
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +20,6 @@ enum class SandboxMode {
 
 // off, auto, require.
 std::string_view SandboxModeName(SandboxMode mode);
-std::optional<SandboxMode> SandboxModeOf(std::string_view name);
 
 struct SandboxStatus {
   SandboxMode mode = SandboxMode::kOff;
