@@ -19,7 +19,8 @@ namespace memplan {
 absl::Status CheckQueueWorks(const std::string& name, WorkQueue& queue,
                              std::chrono::milliseconds patience);
 
-// kUnavailable unless `server` answers a health check from within this process.
+// kUnavailable unless `server`, which must not have been shut down, answers a
+// health check from within this process.
 absl::Status CheckServerAnswers(grpc::Server& server,
                                 std::chrono::milliseconds patience);
 

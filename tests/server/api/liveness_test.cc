@@ -80,14 +80,14 @@ TEST(CheckServerAnswersTest, IsContentWithAnyAnswer) {
   server->Shutdown();
 }
 
-TEST(CheckServerAnswersTest, FailsOnceTheServerIsDown) {
+TEST(CheckServerAnswersTest, FailsOnceThePatienceIsOver) {
   ServerService service([] { return ServerStatus(); });
   const auto server = MakeServer(service);
   ASSERT_NE(server, nullptr);
-  server->Shutdown();
   EXPECT_THAT(
-      CheckServerAnswers(*server, kLong),
+      CheckServerAnswers(*server, milliseconds(-1)),
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("does not answer")));
+  server->Shutdown();
 }
 
 }  // namespace
