@@ -1,18 +1,18 @@
 #include "client/client.h"
 
+#include <google/protobuf/util/time_util.h>
 #include <grpcpp/client_context.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/channel.h"
+#include "client/comeback.h"
 #include "client/errors.h"
-#include "client/model_file.h"
+#include "client/waiting.h"
 #include "planner/base/status_macros.h"
 
 namespace memplan {
@@ -22,17 +22,13 @@ using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kPageSize = 1000;  // the most a page holds
-constexpr milliseconds kReconnectDelay = milliseconds(250);
+// A watch that was open for longer had reached a daemon.
+constexpr milliseconds kSilentWatch = std::chrono::seconds(2);
+// One call of WaitProbe; the daemon may answer sooner.
+constexpr milliseconds kLongestWait = std::chrono::minutes(5);
 
 void SetDeadline(grpc::ClientContext& context, milliseconds timeout) {
   context.set_deadline(std::chrono::system_clock::now() + timeout);
-}
-
-void WaitUnlessStopped(milliseconds delay, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, delay, [] { return false; });
 }
 
 }  // namespace
@@ -43,7 +39,8 @@ bool HasEnded(v1::ProbeState state) {
 }
 
 Client::Client(ClientOptions options) : options_(std::move(options)) {
-  const std::shared_ptr<grpc::Channel> channel = MakeChannel(options_.address);
+  const std::shared_ptr<grpc::Channel> channel =
+      MakeChannel(options_.address, options_.tls);
   models_ = v1::ModelService::NewStub(channel);
   devices_ = v1::DeviceService::NewStub(channel);
   plans_ = v1::PlanService::NewStub(channel);
@@ -88,58 +85,6 @@ absl::StatusOr<Response> Client::Call(
 void Client::SetSendDeadline(grpc::ClientContext& context,
                              int64_t bytes) const {
   SetDeadline(context, options_.timeout + std::chrono::seconds(bytes >> 20));
-}
-
-absl::StatusOr<v1::UploadModelResponse> Client::UploadModel(
-    const std::string& path, const std::string& display_name,
-    const UploadProgress& progress, const std::stop_token& stop) {
-  MEMPLAN_ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(path));
-  v1::UploadHeader header;
-  MEMPLAN_ASSIGN_OR_RETURN(*header.mutable_sha256(), file.Sha256(stop));
-  header.set_total_bytes(file.size_bytes());
-  header.set_display_name(display_name);
-  v1::UploadModelResponse response;
-  absl::StatusOr<v1::Model> stored = GetModel(header.sha256());
-  if (stored.ok()) {
-    *response.mutable_model() = *std::move(stored);
-    response.set_already_stored(true);
-    return response;
-  }
-  if (!absl::IsNotFound(stored.status())) return stored.status();
-  const absl::Status sent = SendModel(file, header, progress, stop, response);
-  if (sent.ok()) return response;
-  // A stop is the caller's own doing, whatever gRPC makes of it.
-  return stop.stop_requested() ? StoppedByCaller() : sent;
-}
-
-absl::Status Client::SendModel(ModelFile& file, const v1::UploadHeader& header,
-                               const UploadProgress& progress,
-                               const std::stop_token& stop,
-                               v1::UploadModelResponse& response) {
-  grpc::ClientContext context;
-  SetSendDeadline(context, header.total_bytes());
-  std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
-  const auto writer = models_->UploadModel(&context, &response);
-  v1::UploadModelRequest message;
-  *message.mutable_header() = header;
-  bool open = writer->Write(message);
-  int64_t sent = 0;
-  while (open && sent < header.total_bytes()) {
-    v1::UploadChunk& chunk = *message.mutable_chunk();
-    if (absl::Status read = file.Read(*chunk.mutable_data()); !read.ok()) {
-      context.TryCancel();
-      (void)writer->Finish();
-      return read;
-    }
-    chunk.set_offset_bytes(sent);
-    chunk.set_crc32(ChunkChecksum(chunk.data()));
-    open = writer->Write(message);
-    sent += static_cast<int64_t>(chunk.data().size());
-    if (progress) progress(sent, header.total_bytes());
-  }
-  message.mutable_commit();
-  if (open && writer->Write(message)) writer->WritesDone();
-  return FromRpc(writer->Finish());
 }
 
 absl::StatusOr<v1::Model> Client::GetModel(const std::string& sha256) {
@@ -199,10 +144,15 @@ absl::StatusOr<v1::Probe> Client::CreateProbe(const v1::ProbeSpec& spec,
   v1::CreateProbeRequest request;
   *request.mutable_spec() = spec;
   request.set_request_id(request_id);
-  MEMPLAN_ASSIGN_OR_RETURN(
-      v1::CreateProbeResponse response,
-      Call(*probes_, &v1::ProbeService::StubInterface::CreateProbe, request));
-  return std::move(*response.mutable_probe());
+  Comeback comeback(
+      request_id.empty() ? milliseconds(0) : options_.reconnect_patience, {},
+      {});
+  for (;;) {
+    auto response =
+        Call(*probes_, &v1::ProbeService::StubInterface::CreateProbe, request);
+    if (response.ok()) return std::move(*response->mutable_probe());
+    if (!comeback.Await(response.status())) return response.status();
+  }
 }
 
 absl::StatusOr<v1::Probe> Client::GetProbe(const std::string& id) {
@@ -246,6 +196,7 @@ absl::Status Client::WatchOnce(const std::string& id,
   std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   v1::WatchProbeRequest request;
   request.set_id(id);
+  request.set_after_version(latest ? latest->version() : 0);
   const auto reader = probes_->WatchProbe(&context, request);
   v1::WatchProbeResponse message;
   while (reader->Read(&message)) {
@@ -258,29 +209,67 @@ absl::Status Client::WatchOnce(const std::string& id,
 absl::StatusOr<v1::Probe> Client::WatchProbe(const std::string& id,
                                              const WatchObserver& observer,
                                              const std::stop_token& stop) {
-  std::optional<SteadyClock::time_point> last_heard;
-  bool lost = false;
+  std::optional<v1::Probe> latest;
+  Comeback comeback(options_.reconnect_patience, observer.on_lost, stop);
+  const WatchObserver telling = {.on_change = [&](const v1::Probe& probe) {
+    if (comeback.Heard() && observer.on_back) observer.on_back();
+    if (observer.on_change) observer.on_change(probe);
+  }};
   for (;;) {
-    std::optional<v1::Probe> latest;
-    const absl::Status status = WatchOnce(id, observer, stop, latest);
-    if (latest.has_value()) {
-      if (HasEnded(latest->state())) return *std::move(latest);
-      last_heard = SteadyClock::now();
-      lost = false;
+    const SteadyClock::time_point begun = SteadyClock::now();
+    const absl::Status status = WatchOnce(id, telling, stop, latest);
+    if (latest.has_value() && HasEnded(latest->state())) {
+      return *std::move(latest);
     }
     if (stop.stop_requested()) return StoppedByCaller();
     if (status.ok()) {
       return absl::InternalError(absl::StrCat("the daemon ended the watch of ",
                                               id, " before the probe's end"));
     }
-    // A daemon never heard from is not waited for.
-    if (!absl::IsUnavailable(status) || !last_heard.has_value() ||
-        SteadyClock::now() - *last_heard >= options_.reconnect_patience) {
-      return status;
+    // A daemon never heard from is not waited for; one that kept the call open
+    // for a while was there, though it had nothing new to send.
+    if (!latest.has_value()) return status;
+    if (SteadyClock::now() - begun > kSilentWatch) comeback.Heard();
+    if (!comeback.Await(status)) {
+      return stop.stop_requested() ? StoppedByCaller() : status;
     }
-    if (!lost && observer.on_lost) observer.on_lost(status);
-    lost = true;
-    WaitUnlessStopped(kReconnectDelay, stop);
+  }
+}
+
+absl::StatusOr<v1::Probe> Client::WaitOnce(const std::string& id,
+                                           milliseconds patience,
+                                           const std::stop_token& stop) {
+  grpc::ClientContext context;
+  std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+  const milliseconds wait = std::min(patience, kLongestWait);
+  SetDeadline(context, wait + options_.timeout);
+  v1::WaitProbeRequest request;
+  request.set_id(id);
+  *request.mutable_timeout() =
+      google::protobuf::util::TimeUtil::MillisecondsToDuration(wait.count());
+  v1::WaitProbeResponse response;
+  MEMPLAN_RETURN_IF_ERROR(
+      FromRpc(probes_->WaitProbe(&context, request, &response)));
+  return std::move(*response.mutable_probe());
+}
+
+absl::StatusOr<v1::Probe> Client::WaitProbe(const std::string& id,
+                                            milliseconds patience,
+                                            const WatchObserver& observer,
+                                            const std::stop_token& stop) {
+  const SteadyClock::time_point end = SteadyClock::now() + patience;
+  Comeback comeback(options_.reconnect_patience, observer.on_lost, stop);
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(end - SteadyClock::now());
+    const absl::StatusOr<v1::Probe> probe =
+        WaitOnce(id, std::max(left, milliseconds(0)), stop);
+    if (stop.stop_requested()) return StoppedByCaller();
+    if (probe.ok()) {
+      if (comeback.Heard() && observer.on_back) observer.on_back();
+      if (HasEnded(probe->state()) || SteadyClock::now() >= end) return probe;
+    } else if (!comeback.Await(probe.status())) {
+      return stop.stop_requested() ? StoppedByCaller() : probe.status();
+    }
   }
 }
 

@@ -26,7 +26,7 @@ constexpr char kUsagePayload[] = "memplan/usage";
 
 // The flag of `probe` or `profile` that sets a field of CreateProbeRequest; the
 // first prefix that matches counts.
-constexpr std::array<std::pair<const char*, const char*>, 15> kFlagOfField = {{
+constexpr std::array<std::pair<const char*, const char*>, 19> kFlagOfField = {{
     {"spec.model_sha256", "MODEL"},
     {"spec.device_id", "--device"},
     {"spec.inputs", "--input"},
@@ -41,6 +41,10 @@ constexpr std::array<std::pair<const char*, const char*>, 15> kFlagOfField = {{
     {"spec.profile.batches", "--batches"},
     {"spec.search.first_batch", "--first-batch"},
     {"spec.search.max_batch", "--max-batch"},
+    {"spec.max_trials", "--max-trials"},
+    {"spec.niceness", "--nice"},
+    {"spec.only_when_idle", "--when-idle"},
+    {"spec.time_limit", "--time-limit"},
     {"spec.trial_timeout", "--trial-timeout"},
 }};
 

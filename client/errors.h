@@ -20,6 +20,7 @@ enum ExitCode : int {
   kExitDone = 0,
   kExitError = 1,
   kExitUsage = 2,
+  kExitNotNow = 3,
   kExitNever = 4,
   kExitUnreachable = 5,
   kExitNoPermission = 6,

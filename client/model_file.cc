@@ -69,11 +69,15 @@ absl::StatusOr<std::string> ModelFile::Sha256(const std::stop_token& stop) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes;
   unsigned int length = 0;
   EVP_DigestFinal_ex(digest.get(), bytes.data(), &length);
-  stream_.clear();
-  stream_.seekg(0);
-  read_bytes_ = 0;
+  Seek(0);
   return absl::BytesToHexString(
       absl::string_view(reinterpret_cast<const char*>(bytes.data()), length));
+}
+
+void ModelFile::Seek(int64_t offset) {
+  stream_.clear();
+  stream_.seekg(offset);
+  read_bytes_ = offset;
 }
 
 absl::Status ModelFile::Read(std::string& piece) {

@@ -30,6 +30,9 @@ class ModelFile {
   // begins at the file's start. kCancelled if `stop` asks for it.
   absl::StatusOr<std::string> Sha256(const std::stop_token& stop);
 
+  // The next Read begins at `offset`, which is within the file.
+  void Seek(int64_t offset);
+
   // Fills `piece` with the next bytes, at most kUploadChunkBytes; empty at the
   // end. kAborted if the file has changed its size since Open.
   absl::Status Read(std::string& piece);

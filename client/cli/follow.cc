@@ -37,6 +37,8 @@ class StopAfter {
   std::jthread thread_;  // last: uses all of the above
 };
 
+}  // namespace
+
 WatchObserver ObserverOn(Console& console) {
   return {.on_change =
               [&console](const v1::Probe& probe) {
@@ -46,8 +48,11 @@ WatchObserver ObserverOn(Console& console) {
               [&console](const absl::Status& status) {
                 console.Say(absl::StrCat(status.message(),
                                          "\nmemplan: waiting for it"));
-              }};
+              },
+          .on_back = [&console] { console.Say("the daemon is back"); }};
 }
+
+namespace {
 
 absl::StatusOr<v1::Probe> CancelAndFollow(Client& client, const std::string& id,
                                           Console& console) {
@@ -82,8 +87,11 @@ int PrintEndedProbe(const v1::Probe& probe, OutputFormat output,
                     const Interruption& interruption, Console& console) {
   if (probe.restart_count() > 0) {
     console.Say(absl::StrCat(
-        "the daemon was restarted meanwhile; the probe was begun anew ",
-        Counted(probe.restart_count(), "time")));
+        "the daemon was restarted meanwhile, ",
+        Counted(probe.restart_count(), "time"), "; the probe ",
+        probe.begun_anew_reason().empty()
+            ? "went on from its ended trials"
+            : absl::StrCat("began anew: ", probe.begun_anew_reason())));
   }
   const absl::Status printed =
       PrintAnswer(console, output, probe, ProbeReport(probe));

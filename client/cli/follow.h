@@ -15,6 +15,9 @@ namespace memplan {
 // What an interruption does to the probe.
 enum class OnInterruption { kCancelProbe, kLeaveProbe };
 
+// Draws the progress line, and says if the daemon goes away or is back.
+WatchObserver ObserverOn(Console& console);
+
 // Draws the progress line until the probe has ended, and returns it then. After
 // an interruption: with kCancelProbe cancels the probe, says so and returns it as
 // it then is; with kLeaveProbe says that it goes on, and returns kCancelled.

@@ -36,6 +36,21 @@ std::string ProcessTable(const v1::ListDevicesResponse& devices) {
   return table.Text();
 }
 
+// When it was stored; how far it has come while it is uploaded.
+std::string StoredWords(const v1::Model& model) {
+  if (model.state() != v1::MODEL_STATE_UPLOADING) {
+    return TimeWords(model.create_time());
+  }
+  const int64_t percent =
+      model.size_bytes() > 0
+          ? static_cast<int64_t>(100.0 *
+                                 static_cast<double>(model.committed_bytes()) /
+                                 static_cast<double>(model.size_bytes()))
+          : 0;
+  return absl::StrCat("uploading, ", BytesWords(model.committed_bytes()), " (",
+                      percent, " %)");
+}
+
 }  // namespace
 
 std::string DeviceTable(const v1::ListDevicesResponse& devices) {
@@ -70,8 +85,7 @@ std::string ModelTable(const v1::ListModelsResponse& models) {
   Table table({{"MODEL"}, {"NAME"}, {"SIZE", Align::kRight}, {"STORED"}});
   for (const v1::Model& model : models.models()) {
     table.AddRow({ShortHash(model.sha256()), model.display_name(),
-                  BytesWords(model.size_bytes()),
-                  TimeWords(model.create_time())});
+                  BytesWords(model.size_bytes()), StoredWords(model)});
   }
   return table.Text();
 }

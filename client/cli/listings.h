@@ -13,6 +13,7 @@ namespace memplan {
 // A row a device, and below it a row for each process on it.
 std::string DeviceTable(const v1::ListDevicesResponse& devices);
 
+// A row a model; one that is not whole shows how far its upload has come.
 std::string ModelTable(const v1::ListModelsResponse& models);
 
 std::string ProbeTable(const v1::ListProbesResponse& probes);

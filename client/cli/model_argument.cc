@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/progress.h"
 #include "client/cli/words.h"
+#include "client/errors.h"
 #include "planner/base/status_macros.h"
 
 namespace memplan {
@@ -34,6 +35,15 @@ std::string ShortenedName(std::string name) {
   return name;
 }
 
+// What an upload waits for before it goes on.
+std::string WaitWords(const absl::Status& status) {
+  if (ErrorReason(status) == "UPLOAD_IN_PROGRESS") {
+    return "another upload of this file is in progress; waiting for it";
+  }
+  return absl::StrCat("the upload broke off (", ErrorText(status),
+                      "); it goes on where it ended");
+}
+
 }  // namespace
 
 absl::StatusOr<v1::UploadModelResponse> UploadModelFile(
@@ -42,11 +52,22 @@ absl::StatusOr<v1::UploadModelResponse> UploadModelFile(
   const std::string display_name =
       name.empty() ? ShortenedName(std::filesystem::path(path).filename())
                    : name;
-  const auto draw = [&](int64_t sent, int64_t total) {
-    console.ShowProgress(UploadLine(path, sent, total));
-  };
+  std::string last_words;
+  const UploadObserver observer = {
+      .on_progress =
+          [&](int64_t sent, int64_t total) {
+            console.ShowProgress(UploadLine(path, sent, total));
+          },
+      .on_wait =
+          [&](const absl::Status& status) {
+            console.ClearProgress();
+            // Once is enough for as long as it waits for the same.
+            const std::string words = WaitWords(status);
+            if (words != last_words) console.Say(words);
+            last_words = words;
+          }};
   absl::StatusOr<v1::UploadModelResponse> response =
-      client.UploadModel(path, display_name, draw, stop);
+      client.UploadModel(path, display_name, observer, stop);
   console.ClearProgress();
   if (!response.ok()) return response.status();
   const v1::Model& model = response->model();

@@ -7,6 +7,7 @@ namespace {
 
 constexpr char kWorkGroup[] = "What is run";
 constexpr char kLimitGroup[] = "Memory";
+constexpr char kShareGroup[] = "Share of the node";
 
 const Words<v1::Optimizer> kOptimizers = {
     {"sgd", v1::OPTIMIZER_SGD},
@@ -92,6 +93,36 @@ void AddTrialFlags(CLI::App& verb, v1::ProbeSpec& spec) {
       ->group(kWorkGroup);
 }
 
+// What the probe as a whole may take of the node.
+void AddShareFlags(CLI::App& verb, v1::ProbeSpec& spec) {
+  AddTimeSpanFlag(
+      verb, "--time-limit",
+      [&spec](std::chrono::milliseconds span) {
+        *spec.mutable_time_limit() =
+            google::protobuf::util::TimeUtil::MillisecondsToDuration(
+                span.count());
+      },
+      "The longest the probe may run; what it learned is kept (default no "
+      "limit)")
+      ->group(kShareGroup);
+  verb.add_option_function<int32_t>(
+          "--max-trials", [&spec](int32_t most) { spec.set_max_trials(most); },
+          "The most trials of the probe (default no limit)")
+      ->check(CLI::Range(1, 10'000).description(""))
+      ->type_name("COUNT")
+      ->group(kShareGroup);
+  verb.add_option_function<int32_t>(
+          "--nice", [&spec](int32_t niceness) { spec.set_niceness(niceness); },
+          "Niceness of the workers, 0 to 19 (default 0)")
+      ->check(CLI::Range(0, 19).description(""))
+      ->type_name("NICENESS")
+      ->group(kShareGroup);
+  verb.add_flag_callback(
+          "--when-idle", [&spec] { spec.set_only_when_idle(true); },
+          "Wait until no other process is on the GPU")
+      ->group(kShareGroup);
+}
+
 void AddLimitFlags(CLI::App& verb, ProbeOptions& options) {
   CLI::Option* cap = AddBytesFlag(
       verb, "--cap",
@@ -120,6 +151,7 @@ void AddProbeFlags(CLI::App& verb, ProbeOptions& options) {
   AddModeFlags(verb, options.spec);
   AddTrialFlags(verb, options.spec);
   AddLimitFlags(verb, options);
+  AddShareFlags(verb, options.spec);
   CLI::Option* detach =
       verb.add_flag(
               "--detach", options.detach,

@@ -50,6 +50,9 @@ std::string UploadLine(const std::string& path, int64_t sent, int64_t total) {
 
 std::string ProbeLine(const v1::Probe& probe) {
   if (probe.state() == v1::PROBE_STATE_QUEUED) {
+    if (!probe.waiting_for().empty()) {
+      return absl::StrCat("waiting: ", probe.waiting_for());
+    }
     return probe.queue_position() == 0
                ? "waiting to start"
                : absl::StrCat("waiting for ",

@@ -15,6 +15,13 @@ v1::Model ToProto(const Model& model) {
   proto.set_display_name(model.display_name);
   proto.set_size_bytes(model.size_bytes);
   *proto.mutable_create_time() = ToTimestamp(model.create_time);
+  proto.set_state(model.state == ModelState::kReady
+                      ? v1::MODEL_STATE_READY
+                      : v1::MODEL_STATE_UPLOADING);
+  proto.set_committed_bytes(model.committed_bytes);
+  if (model.last_use_time.time_since_epoch().count() > 0) {
+    *proto.mutable_last_use_time() = ToTimestamp(model.last_use_time);
+  }
   return proto;
 }
 

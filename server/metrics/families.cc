@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "server/metrics/call_families.h"
@@ -176,6 +177,46 @@ void AppendProbes(const MetricsInput& input, std::vector<MetricFamily>& page) {
   page.push_back(std::move(trials));
 }
 
+void AppendQueue(const JobCounts& jobs, std::vector<MetricFamily>& page) {
+  MetricFamily waiting = Family("memplan_probes_waiting",
+                                "Queued probes that nothing is before and that "
+                                "wait for more than their place, by reason.",
+                                MetricType::Gauge);
+  constexpr std::pair<WaitingReason, const char*> kReasons[] = {
+      {WaitingReason::kRoom, "room"},
+      {WaitingReason::kIdle, "idle"},
+      {WaitingReason::kDeviceNotRead, "device_not_read"},
+      {WaitingReason::kDeviceLost, "device_lost"},
+      {WaitingReason::kWorkers, "workers"}};
+  for (const auto& [reason, word] : kReasons) {
+    const auto found = jobs.waiting.find(reason);
+    AddCount(waiting, {{"reason", word}},
+             found == jobs.waiting.end() ? 0 : found->second);
+  }
+  page.push_back(std::move(waiting));
+  page.push_back(Single("memplan_workers_resting",
+                        "1 while no worker is started, because several in a "
+                        "row could not be, else 0.",
+                        MetricType::Gauge, jobs.workers_resting ? 1 : 0));
+  const std::tuple<const char*, const char*, int64_t> counters[] = {
+      {"memplan_worker_backoffs_total",
+       "Pauses before a trial because the worker before it died.",
+       jobs.worker_backoffs},
+      {"memplan_probes_resumed_total",
+       "Probes that went on from trials of before the daemon's start.",
+       jobs.probes_resumed},
+      {"memplan_probes_begun_anew_total",
+       "Probes that dropped such trials: device or worker were others.",
+       jobs.probes_begun_anew},
+      {"memplan_probes_forgotten_total",
+       "Ended probes that were forgotten by age or number.",
+       jobs.probes_forgotten}};
+  for (const auto& [name, help, value] : counters) {
+    page.push_back(
+        Single(name, help, MetricType::Counter, static_cast<double>(value)));
+  }
+}
+
 void AppendWorkers(const WorkerCounts& workers,
                    std::vector<MetricFamily>& page) {
   page.push_back(Single("memplan_worker_starts_total",
@@ -214,6 +255,35 @@ void AppendParts(const MetricsInput& input, std::vector<MetricFamily>& page) {
   page.push_back(std::move(healthy));
 }
 
+void AppendStore(const StoreUse& store, const UploadsByOutcome& uploads,
+                 std::vector<MetricFamily>& page) {
+  MetricFamily bytes =
+      Family("memplan_store_bytes",
+             "Bytes that models and parts of models take.", MetricType::Gauge);
+  AddCount(bytes, {{"kind", "models"}}, store.model_bytes);
+  AddCount(bytes, {{"kind", "parts"}}, store.part_bytes);
+  page.push_back(std::move(bytes));
+  MetricFamily files = Family("memplan_store_files",
+                              "Models, and parts of models, that are stored.",
+                              MetricType::Gauge);
+  AddCount(files, {{"kind", "models"}}, store.models);
+  AddCount(files, {{"kind", "parts"}}, store.parts);
+  page.push_back(std::move(files));
+  page.push_back(Single("memplan_store_evictions_total",
+                        "Models and parts removed to make room for uploads.",
+                        MetricType::Counter,
+                        static_cast<double>(store.evictions)));
+  MetricFamily ended =
+      Family("memplan_uploads_total", "Uploads ended since start, by outcome.",
+             MetricType::Counter);
+  constexpr std::array<const char*, kUploadOutcomes> kWords = {
+      "stored", "already_stored", "broken_off", "refused"};
+  for (size_t i = 0; i < kWords.size(); ++i) {
+    AddCount(ended, {{"outcome", kWords[i]}}, uploads[i]);
+  }
+  page.push_back(std::move(ended));
+}
+
 }  // namespace
 
 std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
@@ -229,8 +299,10 @@ std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
   }
   AppendModels(LatestModelPeaks(input.probes, kMostModels), page);
   AppendProbes(input, page);
+  AppendQueue(input.jobs, page);
   AppendWorkers(input.workers, page);
   AppendParts(input, page);
+  AppendStore(input.store, input.uploads, page);
   for (MetricFamily& family : CallFamilies(input.calls)) {
     page.push_back(std::move(family));
   }

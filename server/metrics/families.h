@@ -16,6 +16,8 @@
 #include "server/devices/device_monitor.h"
 #include "server/jobs/probe_jobs.h"
 #include "server/probe/probe.h"
+#include "server/store/model_store.h"
+#include "server/store/upload_counts.h"
 #include "server/workers/process_trial_runner.h"
 
 namespace memplan {
@@ -35,6 +37,8 @@ struct MetricsInput {
   std::vector<MethodCalls> calls;
   std::vector<PartStatus> parts;
   ServerState state = ServerState::kServing;
+  StoreUse store;
+  UploadsByOutcome uploads{};
 };
 
 // Numbers that are not known have no series, as a device's total that its driver

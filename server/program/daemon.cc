@@ -11,7 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
+#include "server/base/reason.h"
 #include "server/devices/context_reading.h"
+#include "server/devices/script_device_reader.h"
 #include "server/program/part_health.h"
 #include "server/program/socket_path.h"
 #include "server/program/tls.h"
@@ -60,6 +62,31 @@ milliseconds PatienceUntil(std::chrono::steady_clock::time_point deadline) {
                       deadline - std::chrono::steady_clock::now()));
 }
 
+absl::StatusOr<DeviceReader> ReaderOf(const std::string& devices) {
+  if (!devices.starts_with(kScriptPrefix)) return SystemDeviceReader();
+  return ScriptDeviceReader(devices.substr(kScriptPrefix.size()));
+}
+
+// How often parts that nobody goes on with are looked for.
+milliseconds SweepInterval(const StoreRules& rules) {
+  return std::clamp<milliseconds>(rules.part_ttl / 4, milliseconds(250),
+                                  seconds(60));
+}
+
+// Nothing for 0, which is no bound.
+std::optional<int64_t> Bound(int64_t most) {
+  return most > 0 ? std::optional(most) : std::nullopt;
+}
+
+// A store that another daemon has says what to do; what the system said does not.
+absl::Status WithStoreAdvice(const absl::Status& status) {
+  if (ReasonOf(status) == "STORE_IN_USE") return status;
+  return {status.code(),
+          absl::StrCat(status.message(),
+                       "; let the daemon's user write there, or choose another "
+                       "folder with --store")};
+}
+
 std::string OrNone(const std::optional<HostPort>& address) {
   return address ? FormatHostPort(*address) : "none";
 }
@@ -89,17 +116,22 @@ absl::Status Daemon::ClaimSockets() {
 }
 
 absl::Status Daemon::OpenStore() {
-  MEMPLAN_ASSIGN_OR_RETURN(folder_, StoreFolder::Open(options_.store));
+  auto folder = StoreFolder::Open(options_.store);
+  if (!folder.ok()) return WithStoreAdvice(folder.status());
+  folder_ = *std::move(folder);
   MEMPLAN_ASSIGN_OR_RETURN(database_, Database::Open(folder_->database_path()));
-  MEMPLAN_ASSIGN_OR_RETURN(models_, OpenModelStore(*folder_, *database_));
+  MEMPLAN_ASSIGN_OR_RETURN(
+      models_, OpenModelStore(*folder_, *database_, options_.store_rules));
   MEMPLAN_ASSIGN_OR_RETURN(probes_, OpenProbeStore(*folder_, *database_));
   return absl::OkStatus();
 }
 
 absl::Status Daemon::StartJobs() {
+  MEMPLAN_ASSIGN_OR_RETURN(DeviceReader reader, ReaderOf(options_.devices));
   devices_ =
-      std::make_unique<DeviceMonitor>(SystemDeviceReader(), kDeviceInterval);
+      std::make_unique<DeviceMonitor>(std::move(reader), kDeviceInterval);
   WorkerOptions workers;
+  workers.scripted_gpus = options_.devices.starts_with(kScriptPrefix);
   workers.program = options_.worker;
   workers.library_path = options_.worker_library_path;
   workers.begin_context = [this](const std::string& device_id) {
@@ -109,8 +141,10 @@ absl::Status Daemon::StartJobs() {
   if (absl::Status usable = runner_->CheckUsable(); !usable.ok()) {
     spdlog::warn("no probe can run: {}", std::string(usable.message()));
   }
-  MEMPLAN_ASSIGN_OR_RETURN(jobs_,
-                           ProbeJobs::Start({}, *probes_, *models_, *runner_));
+  ProbeJobs::Options jobs = options_.jobs;
+  jobs.read_devices = [this] { return devices_->ReadNow(kContextPatience); };
+  MEMPLAN_ASSIGN_OR_RETURN(
+      jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));
   return absl::OkStatus();
 }
 
@@ -118,14 +152,18 @@ absl::Status Daemon::StartServing() {
   disk_ = std::make_unique<WorkQueue>(kDiskThreads, kDiskQueue);
   replays_ = std::make_unique<WorkQueue>(kReplayThreads, kReplayQueue);
   device_service_ = std::make_unique<DeviceService>(*devices_);
-  model_service_ = std::make_unique<ModelService>(*models_, *disk_);
+  model_service_ =
+      std::make_unique<ModelService>(*models_, *disk_, places_.uploads);
   plan_service_ = std::make_unique<PlanService>(*replays_, places_.replays);
   probe_service_ = std::make_unique<ProbeService>(
-      ProbeSupport{*jobs_, *runner_, *devices_, *disk_, places_.watches});
+      ProbeSupport{*jobs_, *runner_, *devices_, *disk_, places_.watches,
+                   options_.longest_wait});
   server_service_ =
       std::make_unique<ServerService>([this] { return ReadStatus(); });
   MEMPLAN_RETURN_IF_ERROR(StartRpc());
   serving_ = true;
+  sweeps_ = std::make_unique<Ticker>(SweepInterval(options_.store_rules),
+                                     [this] { models_->Sweep(); });
   part_checks_ =
       std::make_unique<Ticker>(kPartInterval, [this] { CheckParts(); });
   if (options_.metrics) {
@@ -182,7 +220,9 @@ MetricsInput Daemon::ReadMetrics() const {
           .workers = runner_->Counts(),
           .calls = calls_.Read(),
           .parts = parts(),
-          .state = state_};
+          .state = state_,
+          .store = models_->Use(),
+          .uploads = model_service_->uploads()};
 }
 
 ServerStatus Daemon::ReadStatus() const {
@@ -206,6 +246,11 @@ std::vector<LimitStatus> Daemon::ReadLimits() const {
   const auto add = [&limits](const char* name, const Places& places) {
     limits.push_back({name, places.taken(), places.most()});
   };
+  const StoreUse store = models_->Use();
+  limits.push_back({"store_bytes", store.model_bytes + store.part_bytes,
+                    Bound(options_.store_rules.max_bytes)});
+  limits.push_back({"store_models", store.models + store.parts,
+                    Bound(options_.store_rules.max_models)});
   add("uploads", places_.uploads);
   add("watches", places_.watches);
   add("replays", places_.replays);
@@ -262,6 +307,7 @@ void Daemon::Drain() {
 void Daemon::Stop() {
   if (state_.exchange(ServerState::kDraining) == ServerState::kServing) Drain();
   part_checks_ = nullptr;
+  sweeps_ = nullptr;
   // First, so that no trial waits for a driver that hangs.
   if (devices_ != nullptr) devices_->Stop();
   if (jobs_ != nullptr) jobs_->Stop();

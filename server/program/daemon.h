@@ -103,6 +103,7 @@ class Daemon {
   std::vector<std::unique_ptr<grpc::Service>> observer_services_;
   std::unique_ptr<RpcServer> rpc_;
   std::unique_ptr<Ticker> part_checks_;
+  std::unique_ptr<Ticker> sweeps_;
   std::unique_ptr<HttpEndpoint> metrics_page_;
 };
 

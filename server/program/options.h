@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "server/base/log.h"
+#include "server/jobs/probe_jobs.h"
 #include "server/program/default_paths.h"
 #include "server/program/host_port.h"
 #include "server/program/published_socket.h"
 #include "server/program/rpc_server.h"
 #include "server/program/tls.h"
+#include "server/store/store_quota.h"
 
 namespace memplan {
 
@@ -31,12 +33,18 @@ struct ServerOptions {
   std::optional<HostPort> metrics = HostPort{"127.0.0.1", 9464};
   std::string worker;               // path of memplan-worker
   std::string worker_library_path;  // its LD_LIBRARY_PATH; empty for none
+  // Where the devices are read: `nvml`, or `script:FILE` with made-up ones.
+  std::string devices = "nvml";
+  // `read_devices` is the daemon's own to set.
+  ProbeJobs::Options jobs;
+  std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
   bool exit_with_stdin = false;
   // With fewer GPUs than these the devices count as failing.
   int64_t expected_gpus = 0;
   LogFormat log_format = LogFormat::kJson;
   LogLevel log_level = LogLevel::kInfo;
   RpcLimits rpc;
+  StoreRules store_rules;
   // How long health says NOT SERVING before new work is refused, so that load
   // balancers can turn away; then how long calls and trials may go on.
   std::chrono::milliseconds drain_delay{0};

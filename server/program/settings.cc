@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "planner/base/status_macros.h"
+#include "server/devices/script_device_reader.h"
 #include "server/program/host_port.h"
 
 namespace memplan {
@@ -56,6 +57,24 @@ SettingValue ModeValue(int& target) {
     return absl::OkStatus();
   };
   value.write = [&target] { return absl::StrFormat("%04o", target); };
+  return value;
+}
+
+// `nvml`, or `script:` and the path of a file.
+SettingValue DevicesValue(std::string& target) {
+  SettingValue value;
+  value.form = "nvml|script:FILE";
+  value.unit = "`nvml`, or `script:FILE` with made-up devices";
+  value.read = [&target](const std::string& text) -> absl::Status {
+    if (text != "nvml" && !text.starts_with(kScriptPrefix)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "`", text,
+          "`: `nvml` or `script:` and the path of a file is needed"));
+    }
+    target = text;
+    return absl::OkStatus();
+  };
+  value.write = [&target] { return target; };
   return value;
 }
 
@@ -130,6 +149,28 @@ std::vector<Setting> ConnectionSettings(RpcLimits& rpc) {
       {"max_calls_per_connection",
        CountValue(rpc.max_calls_per_connection, {1, 100'000}),
        "Calls in progress on one connection; more wait in the client"},
+  };
+}
+
+std::vector<Setting> ProbeSettings(ServerOptions& options) {
+  using std::chrono::hours;
+  using std::chrono::seconds;
+  Retention& retention = options.jobs.retention;
+  return {
+      {"devices", DevicesValue(options.devices), "Where the devices are read"},
+      {"max_queued_probes", CountValue(options.jobs.max_queued, {1, 1'000'000}),
+       "Probes that may wait, all devices together"},
+      {"keep_probes", CountValue(retention.keep_probes, {1, 1'000'000}),
+       "Ended probes that are kept, with their traces; the last to end"},
+      {"keep_probes_for",
+       DurationValue(retention.keep_probes_for, {seconds(1), hours(87'600)}),
+       "How long ended probes are kept at the most"},
+      {"longest_wait",
+       DurationValue(options.longest_wait, {seconds(1), hours(24)}),
+       "The most that one call of WaitProbe waits"},
+      {"max_worker_deaths",
+       CountValue(options.jobs.workers.most_deaths, {1, 1000}),
+       "Workers of one probe that die in a row before it is given up"},
   };
 }
 
@@ -211,6 +252,7 @@ std::vector<SettingGroup> Settings(ServerOptions& options) {
   return {{"Places", PlaceSettings(options)},
           {"Access", AccessSettings(options)},
           {"Connections", ConnectionSettings(options.rpc)},
+          {"Probes", ProbeSettings(options)},
           {"Running", RunningSettings(options)},
           {"Log", LogSettings(options)}};
 }

@@ -41,9 +41,8 @@ absl::Status FillPage(const std::vector<Model>& models,
 }  // namespace
 
 grpc::ServerReadReactor<v1::UploadModelRequest>* ModelService::UploadModel(
-    grpc::CallbackServerContext* /*context*/,
-    v1::UploadModelResponse* response) {
-  return new UploadReactor(uploads_, response);  // deletes itself
+    grpc::CallbackServerContext* context, v1::UploadModelResponse* response) {
+  return new UploadReactor(uploads_, *context, response);  // deletes itself
 }
 
 grpc::ServerUnaryReactor* ModelService::GetModel(

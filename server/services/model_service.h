@@ -9,11 +9,14 @@
 
 namespace memplan {
 
-// Thread-safe. `models` and `disk` must outlive it and its calls.
+// Thread-safe. What it is given must outlive it and its calls.
 class ModelService final : public v1::ModelService::CallbackService {
  public:
-  ModelService(ModelStore& models, WorkQueue& disk)
-      : models_(models), disk_(disk), uploads_{models, disk} {}
+  // An upload takes one of `places`.
+  ModelService(ModelStore& models, WorkQueue& disk, Places& places)
+      : models_(models), disk_(disk), uploads_{models, disk, places} {}
+
+  UploadsByOutcome uploads() const { return uploads_.counts.Read(); }
 
   grpc::ServerReadReactor<v1::UploadModelRequest>* UploadModel(
       grpc::CallbackServerContext* context,

@@ -21,16 +21,15 @@ absl::Status OutOfTurn(const char* message, const char* field) {
 }  // namespace
 
 UploadReactor::UploadReactor(UploadSupport& support,
+                             const grpc::CallbackServerContext& context,
                              v1::UploadModelResponse* response)
     : support_(support), response_(response) {
-  if (++support_.uploads > support_.max_uploads) {
-    End(WithReason(absl::ResourceExhaustedError(absl::StrCat(
-                       support_.max_uploads,
-                       " uploads are in progress, the most there may be; try "
-                       "again when one has ended")),
-                   "TOO_MANY_UPLOADS"));
-  } else {
+  auto place = support_.places.Take(ClientOf(context));
+  if (place.ok()) {
+    place_ = *std::move(place);
     ReadOn();
+  } else {
+    End(place.status());
   }
   // gRPC holds what was started back until the handler returns.
   baton_.Pass();
@@ -38,17 +37,42 @@ UploadReactor::UploadReactor(UploadSupport& support,
 
 void UploadReactor::OnReadDone(bool ok) {
   baton_.Take();
-  if (!support_.disk.Post([this, ok] { Step(ok); })) End(DiskBusy());
+  Post(ok ? &UploadReactor::TakeMessage : &UploadReactor::BreakOff);
 }
 
-void UploadReactor::Step(bool ok) {
-  const absl::Status taken =
-      Guarded([this, ok] { return ok ? Take() : Truncated(); });
-  if (!taken.ok() || committed_) {
+void UploadReactor::Post(void (UploadReactor::*step)()) {
+  if (!support_.disk.Post([this, step] { (this->*step)(); })) End(DiskBusy());
+}
+
+void UploadReactor::TakeMessage() {
+  const absl::Status taken = Guarded([this] { return Take(); });
+  if (!taken.ok() || request_.has_commit()) {
     End(taken);
+  } else if (request_.has_header()) {
+    CatchUp();
   } else {
     ReadOn();
   }
+}
+
+void UploadReactor::CatchUp() {
+  bool more = false;
+  const absl::Status status = Guarded([this, &more]() -> absl::Status {
+    MEMPLAN_ASSIGN_OR_RETURN(more, upload_->CatchUp());
+    return absl::OkStatus();
+  });
+  if (!status.ok()) {
+    End(status);
+  } else if (more) {
+    Post(&UploadReactor::CatchUp);
+  } else {
+    ReadOn();
+  }
+}
+
+void UploadReactor::BreakOff() {
+  outcome_ = UploadOutcome::kBrokenOff;
+  End(Truncated());
 }
 
 void UploadReactor::OnDone() {
@@ -87,10 +111,7 @@ absl::Status UploadReactor::TakeChunk(const v1::UploadChunk& chunk) {
     return OutOfTurn("a chunk came before the header; send the header first",
                      "chunk");
   }
-  MEMPLAN_RETURN_IF_ERROR(
-      upload_->Append(chunk.offset_bytes(), chunk.data(), chunk.crc32()));
-  received_bytes_ += static_cast<int64_t>(chunk.data().size());
-  return absl::OkStatus();
+  return upload_->Append(chunk.offset_bytes(), chunk.data(), chunk.crc32());
 }
 
 absl::Status UploadReactor::Commit() {
@@ -102,15 +123,17 @@ absl::Status UploadReactor::Commit() {
   MEMPLAN_ASSIGN_OR_RETURN(const Model model, upload_->Commit());
   *response_->mutable_model() = ToProto(model);
   response_->set_already_stored(already_stored);
-  committed_ = true;
+  outcome_ =
+      already_stored ? UploadOutcome::kAlreadyStored : UploadOutcome::kStored;
   return absl::OkStatus();
 }
 
 absl::Status UploadReactor::Truncated() const {
+  const int64_t kept = upload_ == nullptr ? 0 : upload_->committed_bytes();
   return WithReason(
       absl::DataLossError(absl::StrCat(
-          "the upload ended after ", received_bytes_,
-          " bytes without a commit; nothing is kept, upload the model again")),
+          "the upload ended after ", kept,
+          " bytes without a commit; they are kept: go on from there")),
       "UPLOAD_TRUNCATED");
 }
 
@@ -120,8 +143,9 @@ void UploadReactor::ReadOn() {
 }
 
 void UploadReactor::End(const absl::Status& status) {
-  upload_ = nullptr;  // removes what was written of an upload that failed
-  --support_.uploads;
+  upload_ = nullptr;
+  place_ = Place();
+  support_.counts.Add(outcome_);
   baton_.Pass();
   Finish(ToGrpcStatus(status));
 }

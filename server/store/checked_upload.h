@@ -1,5 +1,5 @@
 // An upload in progress: each piece is checked as it comes, the whole at the
-// commit. What was written is removed unless it became a model.
+// commit.
 #ifndef MEMPLAN_SERVER_STORE_CHECKED_UPLOAD_H_
 #define MEMPLAN_SERVER_STORE_CHECKED_UPLOAD_H_
 
@@ -10,10 +10,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/store/model_store.h"
+#include "server/store/part_claim.h"
 
 namespace memplan {
-
-class StoredModels;
 
 // The longest piece, and the longest name for people, in bytes.
 inline constexpr int64_t kMaxChunkBytes = 1 << 20;
@@ -29,12 +28,14 @@ struct UploadHeader {
 // is wrong.
 absl::Status CheckUploadHeader(const UploadHeader& header);
 
-// Begins an upload with a checked header, written to a new file in `parts` if
-// `models` does not have the model, which it keeps from being deleted if it
-// does. kInvalidArgument (INVALID_UPLOAD) if the size is not that of the stored
-// model; kResourceExhausted (STORE_FULL) if the disk has no room for it.
-absl::StatusOr<std::unique_ptr<ModelUpload>> BeginCheckedUpload(
-    StoredModels& models, const std::string& parts, UploadHeader header);
+// An upload of what is stored already, as `stored`, which `pin` keeps.
+// kInvalidArgument (INVALID_UPLOAD) if the size is not that of the stored model.
+absl::StatusOr<std::unique_ptr<ModelUpload>> CheckStoredAgain(
+    UploadHeader header, Model stored, std::unique_ptr<ModelPin> pin);
+
+// An upload into the part's file at `path`, made with the first piece.
+std::unique_ptr<ModelUpload> GoOnWithPart(PartClaim claim,
+                                          const std::string& path);
 
 }  // namespace memplan
 

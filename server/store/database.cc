@@ -3,6 +3,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
+#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +12,10 @@
 namespace memplan {
 namespace {
 
-constexpr const char* kSchema = R"sql(
+// What makes each layout of the one before; the first makes the tables. A new
+// database goes through all, an old one through those it lacks.
+constexpr std::array<const char*, kSchemaVersion> kMigrations = {
+    R"sql(
 CREATE TABLE models (
   sha256 TEXT PRIMARY KEY,
   display_name TEXT NOT NULL,
@@ -24,7 +28,19 @@ CREATE TABLE probes (
   request_id TEXT UNIQUE,  -- NULL if the caller gave none
   record TEXT NOT NULL     -- JSON; server/store/probe_codec.h
 );
-)sql";
+)sql",
+    R"sql(
+ALTER TABLE models
+  ADD COLUMN last_use_time_ns INTEGER NOT NULL DEFAULT 0;  -- since 1970
+UPDATE models SET last_use_time_ns = create_time_ns;
+CREATE TABLE parts (
+  sha256 TEXT PRIMARY KEY,
+  display_name TEXT NOT NULL,
+  total_bytes INTEGER NOT NULL,
+  create_time_ns INTEGER NOT NULL  -- since 1970
+);
+)sql",
+};
 
 absl::Status StatusOf(const SQLite::Exception& error, std::string_view what) {
   const std::string message =
@@ -56,7 +72,7 @@ absl::Status PrepareSchema(SQLite::Database& connection,
   SQLite::Transaction transaction(connection);
   const int version = connection.execAndGet("PRAGMA user_version").getInt();
   if (version == kSchemaVersion) return absl::OkStatus();
-  if (version != 0) {
+  if (version < 0 || version > kSchemaVersion) {
     return WithReason(
         absl::FailedPreconditionError(absl::StrCat(
             "the store's database ", path, " has layout ", version,
@@ -66,7 +82,9 @@ absl::Status PrepareSchema(SQLite::Database& connection,
             "; start the newer program, or choose another folder")),
         "STORE_TOO_NEW");
   }
-  connection.exec(kSchema);
+  for (int done = version; done < kSchemaVersion; ++done) {
+    connection.exec(kMigrations[static_cast<size_t>(done)]);
+  }
   connection.exec(absl::StrCat("PRAGMA user_version = ", kSchemaVersion));
   transaction.commit();
   return absl::OkStatus();

@@ -20,12 +20,13 @@ class Database;
 namespace memplan {
 
 // The layout of the tables that this program reads and writes.
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 // Thread-safe.
 class Database {
  public:
-  // Opens or makes the database. kFailedPrecondition (STORE_TOO_NEW) if a newer
+  // Opens or makes the database; an older layout is brought to this one, all or
+  // nothing. kFailedPrecondition (STORE_TOO_NEW) if a newer
   // memplan has written it, kDataLoss if it is no database or damaged.
   static absl::StatusOr<std::unique_ptr<Database>> Open(
       const std::string& path);

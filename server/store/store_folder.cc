@@ -72,14 +72,6 @@ absl::StatusOr<Descriptor> TakeLock(const std::string& folder) {
   return lock;
 }
 
-absl::Status EmptyFolder(const std::string& path) {
-  MEMPLAN_ASSIGN_OR_RETURN(const auto names, NamesIn(path));
-  for (const std::string& name : names) {
-    MEMPLAN_RETURN_IF_ERROR(RemoveAll(absl::StrCat(path, "/", name)));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 StoreFolder::StoreFolder(std::string path, Descriptor lock)
@@ -95,7 +87,6 @@ absl::StatusOr<std::unique_ptr<StoreFolder>> StoreFolder::Open(
        {folder->models_path(), folder->parts_path(), folder->traces_path()}) {
     MEMPLAN_RETURN_IF_ERROR(MakeFolders(part));
   }
-  MEMPLAN_RETURN_IF_ERROR(EmptyFolder(folder->parts_path()));
   MEMPLAN_RETURN_IF_ERROR(SyncFolder(folder->path()));
   return folder;
 }

@@ -3,7 +3,7 @@
 //   store.lock   locked as long as a daemon has the folder; its pid for people
 //   memplan.db   what is known of models and probes (SQLite)
 //   models/      one file a model, named by its SHA-256, always whole
-//   parts/       uploads in progress; emptied at every start
+//   parts/       one file a model that is not whole, named by its SHA-256
 //   traces/      one folder a probe, one file a trial
 #ifndef MEMPLAN_SERVER_STORE_STORE_FOLDER_H_
 #define MEMPLAN_SERVER_STORE_STORE_FOLDER_H_

@@ -73,10 +73,13 @@ TEST_F(ClientTest, UploadsALargeFileInPiecesOf512KiB) {
   content[700'000] = 'y';
   Client client = MakeClient();
   std::vector<std::pair<int64_t, int64_t>> progress;
-  const auto response = client.UploadModel(
-      WriteFile("big.pt", content), "big",
-      [&](int64_t sent, int64_t total) { progress.emplace_back(sent, total); },
-      {});
+  const auto response =
+      client.UploadModel(WriteFile("big.pt", content), "big",
+                         {.on_progress =
+                              [&](int64_t sent, int64_t total) {
+                                progress.emplace_back(sent, total);
+                              }},
+                         {});
   ASSERT_THAT(response, IsOk());
   EXPECT_EQ(daemon_.models.contents[response->model().sha256()], content);
   EXPECT_THAT(daemon_.models.chunk_sizes, ElementsAre(524288, 524288, 151424));
@@ -93,6 +96,33 @@ TEST_F(ClientTest, DoesNotSendWhatIsStored) {
   ASSERT_THAT(response, IsOk());
   EXPECT_TRUE(response->already_stored());
   EXPECT_TRUE(daemon_.models.contents.empty());
+}
+
+TEST_F(ClientTest, GoesOnWhereAnUploadBrokeOff) {
+  std::string content(1'200'000, 'x');
+  content[700'000] = 'y';
+  daemon_.models.upload_breaks = {
+      {grpc::StatusCode::UNAVAILABLE, "Socket closed"},
+      {grpc::StatusCode::UNKNOWN, "Stream removed"}};
+  Client client = MakeClient();
+  int waits = 0;
+  const auto response = client.UploadModel(
+      WriteFile("big.pt", content), "big",
+      {.on_wait = [&](const absl::Status&) { ++waits; }}, {});
+  ASSERT_THAT(response, IsOk());
+  EXPECT_EQ(waits, 2);
+  EXPECT_EQ(daemon_.models.contents[response->model().sha256()], content);
+  // Each piece once: 1,200,000 bytes less two times 512 KiB.
+  EXPECT_THAT(daemon_.models.chunk_sizes, ElementsAre(524288, 524288, 151424));
+}
+
+TEST_F(ClientTest, GivesUpAnUploadThatIsRefused) {
+  daemon_.models.upload_breaks = {
+      {grpc::StatusCode::RESOURCE_EXHAUSTED, "the disk is full"}};
+  Client client = MakeClient();
+  EXPECT_THAT(client.UploadModel(WriteFile("abc.pt", "abc"), "abc.pt", {}, {}),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("disk is full")));
 }
 
 TEST_F(ClientTest, RefusesFilesThatCannotBeModels) {
@@ -113,7 +143,8 @@ TEST_F(ClientTest, StopsAnUploadWhenAskedTo) {
   EXPECT_THAT(
       client.UploadModel(
           WriteFile("big.pt", std::string(3'000'000, 'x')), "big",
-          [&stop](int64_t, int64_t) { stop.request_stop(); }, stop.get_token()),
+          {.on_progress = [&stop](int64_t, int64_t) { stop.request_stop(); }},
+          stop.get_token()),
       StatusIs(absl::StatusCode::kCancelled));
 }
 
@@ -207,14 +238,18 @@ TEST_F(ClientTest, GoesOnWatchingAfterTheDaemonCameBack) {
        .end = grpc::Status::OK}};
   Client client = MakeClient();
   std::vector<absl::Status> lost;
+  int back = 0;
   const auto probe = client.WatchProbe(
       "probe-1",
       {.on_change = {},
-       .on_lost = [&](const absl::Status& status) { lost.push_back(status); }},
+       .on_lost = [&](const absl::Status& status) { lost.push_back(status); },
+       .on_back = [&] { ++back; }},
       {});
   ASSERT_THAT(probe, IsOk());
   EXPECT_EQ(probe->version(), 5);
   EXPECT_THAT(lost, ElementsAre(StatusIs(absl::StatusCode::kUnavailable)));
+  EXPECT_EQ(back, 1);
+  EXPECT_THAT(daemon_.probes.after_versions, ElementsAre(0, 2));
 }
 
 TEST_F(ClientTest, DoesNotWaitForADaemonNeverHeardFrom) {

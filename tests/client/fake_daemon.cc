@@ -45,6 +45,18 @@ grpc::Status RichError(grpc::StatusCode code, const std::string& message,
   return {code, message, status.SerializeAsString()};
 }
 
+grpc::Status FakeModelService::BreakOff(const v1::UploadHeader& header) {
+  const grpc::Status status = upload_breaks.front();
+  upload_breaks.pop_front();
+  v1::Model& model = models[header.sha256()];
+  model.set_sha256(header.sha256());
+  model.set_state(v1::MODEL_STATE_UPLOADING);
+  model.set_size_bytes(header.total_bytes());
+  model.set_committed_bytes(
+      static_cast<int64_t>(contents[header.sha256()].size()));
+  return status;
+}
+
 grpc::Status FakeModelService::UploadModel(
     grpc::ServerContext* /*context*/,
     grpc::ServerReader<v1::UploadModelRequest>* reader,
@@ -54,15 +66,18 @@ grpc::Status FakeModelService::UploadModel(
     return {grpc::StatusCode::INVALID_ARGUMENT, "no header"};
   }
   const v1::UploadHeader header = message.header();
-  std::string content;
-  while (reader->Read(&message) && message.has_chunk()) {
+  std::string& content = contents[header.sha256()];
+  for (bool first = true; reader->Read(&message) && message.has_chunk();
+       first = false) {
     const v1::UploadChunk& chunk = message.chunk();
+    if (first && chunk.offset_bytes() == 0) content.clear();
     if (!ChecksumIsRight(chunk) ||
         chunk.offset_bytes() != static_cast<int64_t>(content.size())) {
       return {grpc::StatusCode::DATA_LOSS, "bad chunk"};
     }
     chunk_sizes.push_back(chunk.data().size());
     content += chunk.data();
+    if (!upload_breaks.empty()) return BreakOff(header);
   }
   if (!message.has_commit()) {
     return {grpc::StatusCode::DATA_LOSS, "no commit"};
@@ -71,7 +86,7 @@ grpc::Status FakeModelService::UploadModel(
   model.set_sha256(header.sha256());
   model.set_display_name(header.display_name());
   model.set_size_bytes(static_cast<int64_t>(content.size()));
-  contents[header.sha256()] = content;
+  model.set_state(v1::MODEL_STATE_READY);
   *response->mutable_model() = model;
   return grpc::Status::OK;
 }
@@ -150,8 +165,9 @@ grpc::Status FakeProbeService::ListProbes(grpc::ServerContext* /*context*/,
 }
 
 grpc::Status FakeProbeService::WatchProbe(
-    grpc::ServerContext* context, const v1::WatchProbeRequest* /*request*/,
+    grpc::ServerContext* context, const v1::WatchProbeRequest* request,
     grpc::ServerWriter<v1::WatchProbeResponse>* writer) {
+  after_versions.push_back(request->after_version());
   if (watches.empty()) {
     return RichError(grpc::StatusCode::NOT_FOUND, "no such probe",
                      "PROBE_NOT_FOUND");

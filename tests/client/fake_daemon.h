@@ -50,6 +50,8 @@ class FakeModelService final : public v1::ModelService::Service {
   std::map<std::string, v1::Model> models;  // by SHA-256
   std::map<std::string, std::string> contents;
   std::vector<size_t> chunk_sizes;  // of the uploads, one after the other
+  // Each of them ends one upload after its first chunk, which is kept.
+  std::deque<grpc::Status> upload_breaks;
   // ListModels gives pages of this many, whatever is asked for.
   int page_size = 2;
   // This many calls of GetModel are answered UNAVAILABLE first.
@@ -57,6 +59,9 @@ class FakeModelService final : public v1::ModelService::Service {
   // This many calls of DeleteModel are answered UNAVAILABLE first.
   int unavailable_deletes = 0;
   int delete_calls = 0;
+
+ private:
+  grpc::Status BreakOff(const v1::UploadHeader& header);
 };
 
 class FakeDeviceService final : public v1::DeviceService::Service {
@@ -91,6 +96,8 @@ class FakeProbeService final : public v1::ProbeService::Service {
   std::vector<v1::Probe> probes;  // for ListProbes, one a page
   // One for each call of WatchProbe, in order; NOT_FOUND after the last.
   std::deque<WatchScript> watches;
+  // What each call of WatchProbe knew already.
+  std::vector<int64_t> after_versions;
   std::vector<std::string> cancelled;
   // Called, if set, once a held watch has sent all its versions.
   std::function<void()> on_hold;

@@ -52,6 +52,18 @@ TEST(ModelTableTest, ShowsAModelALine) {
             "ba7816bf8f01  resnet50.pt  100 MiB  2023-11-14 22:13:20Z\n");
 }
 
+TEST(ModelTableTest, ShowsHowFarAnUploadHasCome) {
+  v1::ListModelsResponse models;
+  v1::Model& model = *models.add_models();
+  model.set_sha256(std::string(64, 'a'));
+  model.set_size_bytes(100 << 20);
+  model.set_committed_bytes(25 << 20);
+  model.set_state(v1::MODEL_STATE_UPLOADING);
+  EXPECT_EQ(ModelTable(models),
+            "MODEL         NAME     SIZE  STORED\n"
+            "aaaaaaaaaaaa        100 MiB  uploading, 25.0 MiB (25 %)\n");
+}
+
 TEST(ProbeTableTest, ShowsAProbeALine) {
   v1::ListProbesResponse probes;
   *probes.add_probes() = FoundProbe();

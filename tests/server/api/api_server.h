@@ -74,7 +74,8 @@ class ApiServer {
     probes_ = *OpenProbeStore(*folder_, *database_);
     jobs_ = *ProbeJobs::Start({}, *probes_, *models_, runner_);
     device_service_ = std::make_unique<DeviceService>(devices_);
-    model_service_ = std::make_unique<ModelService>(*models_, disk_);
+    model_service_ =
+        std::make_unique<ModelService>(*models_, disk_, places_.uploads);
     plan_service_ = std::make_unique<PlanService>(replays_, places_.replays);
     probe_service_ = std::make_unique<ProbeService>(
         ProbeSupport{*jobs_, runner_, devices_, disk_, places_.watches});

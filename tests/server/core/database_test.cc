@@ -37,7 +37,7 @@ class DatabaseTest : public ::testing::Test {
     return number;
   }
   static absl::Status AddModel(SQLite::Database& connection) {
-    connection.exec("INSERT INTO models VALUES ('abc', '', 1, 1)");
+    connection.exec("INSERT INTO models VALUES ('abc', '', 1, 1, 1)");
     return absl::OkStatus();
   }
 
@@ -93,16 +93,39 @@ TEST_F(DatabaseTest, TurnsExceptionsIntoStatuses) {
 
 TEST_F(DatabaseTest, SaysThatTheStoreIsFull) {
   auto database = Open();
-  const absl::Status status =
-      database->Run("save", [](SQLite::Database& connection) {
-        connection.exec("PRAGMA max_page_count = 20");
-        connection.exec(
-            "INSERT INTO models VALUES ('abc', hex(zeroblob(1000000)), 1, 1)");
-        return absl::OkStatus();
-      });
+  const absl::Status status = database->Run("save", [](SQLite::Database&
+                                                           connection) {
+    connection.exec("PRAGMA max_page_count = 20");
+    connection.exec(
+        "INSERT INTO models VALUES ('abc', hex(zeroblob(1000000)), 1, 1, 1)");
+    return absl::OkStatus();
+  });
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
                                HasSubstr("free space there")));
   EXPECT_EQ(ReasonOf(status), "STORE_FULL");
+}
+
+TEST_F(DatabaseTest, BringsTheFirstLayoutToThisOne) {
+  {
+    SQLite::Database old(path_, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    old.exec(
+        "CREATE TABLE models (sha256 TEXT PRIMARY KEY, display_name TEXT NOT "
+        "NULL, size_bytes INTEGER NOT NULL, create_time_ns INTEGER NOT NULL)");
+    old.exec(
+        "CREATE TABLE probes (sequence INTEGER PRIMARY KEY AUTOINCREMENT, id "
+        "TEXT NOT NULL UNIQUE, request_id TEXT UNIQUE, record TEXT NOT NULL)");
+    old.exec("INSERT INTO models VALUES ('abc', 'old', 7, 1234)");
+    old.exec("INSERT INTO probes (id, record) VALUES ('p', '{}')");
+    old.exec("PRAGMA user_version = 1");
+  }
+  const auto database = Open();
+  EXPECT_EQ(Number(*database, "PRAGMA user_version"), 2);
+  EXPECT_EQ(Number(*database,
+                   "SELECT last_use_time_ns FROM models WHERE sha256 = 'abc' "
+                   "AND display_name = 'old' AND size_bytes = 7"),
+            1234);
+  EXPECT_EQ(Number(*database, "SELECT count(*) FROM probes"), 1);
+  EXPECT_EQ(Number(*database, "SELECT count(*) FROM parts"), 0);
 }
 
 TEST_F(DatabaseTest, RefusesANewerLayoutAndLeavesItAlone) {
@@ -113,7 +136,7 @@ TEST_F(DatabaseTest, RefusesANewerLayoutAndLeavesItAlone) {
   const auto database = Database::Open(path_);
   EXPECT_THAT(database,
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("layout 7"), HasSubstr("knows layout 1"),
+                       AllOf(HasSubstr("layout 7"), HasSubstr("knows layout 2"),
                              HasSubstr("start the newer program"))));
   EXPECT_EQ(ReasonOf(database.status()), "STORE_TOO_NEW");
   SQLite::Database left(path_, SQLite::OPEN_READONLY);

@@ -118,6 +118,8 @@ class FakeModelStore : public ModelStore {
   absl::Status Delete(std::string_view) override {
     return absl::UnimplementedError("not in this fake");
   }
+  void Sweep() override {}
+  StoreUse Use() const override { return {}; }
 
   int PinsOf(const std::string& sha256) const {
     const std::lock_guard lock(mutex_);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,10 +25,11 @@ namespace memplan::testing {
 
 // The parts of one opened store, closed in the right order.
 struct OpenedStore {
-  explicit OpenedStore(const std::string& path) {
+  explicit OpenedStore(const std::string& path, StoreRules rules = {},
+                       StoreClock clock = &std::chrono::system_clock::now) {
     Take(folder, StoreFolder::Open(path));
     Take(database, Database::Open(folder->database_path()));
-    Take(models, OpenModelStore(*folder, *database));
+    Take(models, OpenModelStore(*folder, *database, rules, std::move(clock)));
     Take(probes, OpenProbeStore(*folder, *database));
   }
 

@@ -51,16 +51,6 @@ TEST(StoreFolderTest, IsFreeAgainOnceLetGo) {
   EXPECT_THAT(StoreFolder::Open(temp.path()), IsOk());
 }
 
-TEST(StoreFolderTest, SweepsOldUploadsAndKeepsTheRest) {
-  TempDir temp;
-  ASSERT_THAT(StoreFolder::Open(temp.path()), IsOk());
-  std::ofstream(temp.Path("parts/upload.old")) << "half";
-  std::ofstream(temp.Path("models/kept")) << "whole";
-  ASSERT_THAT(StoreFolder::Open(temp.path()), IsOk());
-  EXPECT_FALSE(std::filesystem::exists(temp.Path("parts/upload.old")));
-  EXPECT_TRUE(std::filesystem::exists(temp.Path("models/kept")));
-}
-
 TEST(StoreFolderTest, SaysSoIfAFileIsInItsPlace) {
   TempDir temp;
   std::ofstream(temp.Path("file")) << "x";
