@@ -44,6 +44,8 @@ std::string OutcomeWords(v1::TrialOutcome outcome) {
       return "timed out";
     case v1::TRIAL_OUTCOME_WORKER_DIED:
       return "worker died";
+    case v1::TRIAL_OUTCOME_SANDBOX_REFUSED:
+      return "sandbox refused";
     default:
       return Unknown(outcome);
   }

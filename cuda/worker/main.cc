@@ -15,6 +15,7 @@
 #include "cuda/worker/cuda_device.h"
 #include "cuda/worker/messages/messages.h"
 #include "cuda/worker/operator_observer.h"
+#include "cuda/worker/sandbox/sandbox.h"
 #include "cuda/worker/torch_execution.h"
 #include "cuda/worker/torch_version.h"
 #include "cuda/worker/traced_inputs.h"
@@ -29,6 +30,7 @@ namespace {
 
 constexpr int kExitUsage = 2;
 constexpr int kExitNoDaemon = 4;
+constexpr int kExitNotSandboxed = 5;
 
 absl::StatusOr<std::unique_ptr<Device>> StartDevice(const TrialRequest& request,
                                                     Recorder& recorder) {
@@ -39,11 +41,16 @@ absl::StatusOr<std::unique_ptr<Device>> StartDevice(const TrialRequest& request,
 }
 
 // What the daemon is told if there is no device to run on.
-Report NoDevice(const absl::Status& status) {
+Report NoDevice(const absl::Status& status, bool sandboxed) {
   Report report;
   report.end = EndKind::kBadRequest;
   report.field = "device_id";
-  report.message = TrimmedMessage(std::string(status.message()));
+  std::string words(status.message());
+  // The driver says no more than that some call to the system failed.
+  if (sandboxed) {
+    words += "; if memplan-server --sandbox=off helps, it is the sandbox";
+  }
+  report.message = TrimmedMessage(words);
   report.failed_while_loading = true;
   return report;
 }
@@ -61,22 +68,39 @@ void LeaveUnlessOk(const absl::Status& status) {
   Leave(kExitNoDaemon);
 }
 
+// Shuts the process in as asked. From then on the request asks for a sandbox
+// only if there is one that refuses something.
+void ShutIn(TrialRequest& request, const Allowances& allowances,
+            Conversation& conversation) {
+  if (!request.sandbox) return;
+  const auto layers = EnterSandbox(SubjectOf(request), allowances);
+  LeaveUnlessOk(conversation.TellSandbox(layers));
+  if (request.sandbox->required && !CoreLayersMissing(layers).empty()) {
+    Leave(kExitNotSandboxed);
+  }
+  if (!Refuses(layers)) request.sandbox.reset();
+}
+
 // All that is made here lives until the process ends.
-[[noreturn]] void Serve(Signatures signatures) {
+[[noreturn]] void Serve(Signatures signatures, const Allowances& allowances) {
   const auto writer = TraceWriter::Map(kTraceDescriptor);
   LeaveUnlessOk(writer.status());
   Recorder recorder(**writer);
   Conversation conversation(kChannelDescriptor);
-  conversation.EndWithTheDaemon();
-  const auto request = conversation.Begin(TorchVersion());
+  auto request = conversation.Begin(TorchVersion());
   LeaveUnlessOk(request.status());
+  // While there is one thread: neither libtorch's initializers, which ran before
+  // main, nor anything above has started another.
+  ShutIn(*request, allowances, conversation);
+  conversation.EndWithTheDaemon();
   // Before the device is started, so that it leaves no mark in the trace.
   const std::optional<int64_t> traced_batch =
       TracedBatch(request->inputs, TracedInputShapes(request->model_path));
 
   const auto device = StartDevice(*request, recorder);
   if (!device.ok()) {
-    LeaveUnlessOk(conversation.End(NoDevice(device.status())));
+    LeaveUnlessOk(conversation.End(
+        NoDevice(device.status(), request->sandbox.has_value())));
     Leave(0);
   }
   ObserveOperators(recorder, signatures);
@@ -88,6 +112,13 @@ void LeaveUnlessOk(const absl::Status& status) {
   Leave(0);
 }
 
+// Applies the sandbox to this process and prints how that went, as `sandboxed`.
+int CheckSandbox() {
+  const Sandboxed sandboxed{EnterSandbox(SubjectOf({}), {})};
+  std::printf("%s\n", Encode(WorkerMessage(sandboxed)).c_str());
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--version") {
     std::printf("memplan-worker %s (libtorch %s, protocol %d)\n",
@@ -96,15 +127,22 @@ int Main(int argc, char** argv) {
   }
   // To show that recording signatures changes nothing else.
   if (argc == 2 && std::string_view(argv[1]) == "--no-signatures") {
-    Serve(Signatures::kNone);
+    Serve(Signatures::kNone, {});
+  }
+  if (argc == 2 && std::string_view(argv[1]) == "--sandbox-check") {
+    return CheckSandbox();
+  }
+  // To find out what of the sandbox a driver minds: --allow proc connect …
+  if (argc > 2 && std::string_view(argv[1]) == "--allow") {
+    Serve(Signatures::kRecorded, Allowances(argv + 2, argv + argc));
   }
   if (argc != 1) {
     std::fprintf(stderr,
                  "memplan-worker is started by memplan-server; on its own it "
-                 "only has --version\n");
+                 "only has --version and --sandbox-check\n");
     return kExitUsage;
   }
-  Serve(Signatures::kRecorded);
+  Serve(Signatures::kRecorded, {});
 }
 
 }  // namespace

@@ -26,11 +26,14 @@ at::Device TorchDevice(DeviceKind kind) {
 
 // Runs `function`, which returns a failure or throws.
 template <typename Function>
-std::optional<Failure> Guarded(Device& device, Function&& function) {
-  const auto failure_of = [&device](const char* what, bool out_of_memory) {
+std::optional<Failure> Guarded(Device& device, bool sandboxed,
+                               Function&& function) {
+  const auto failure_of = [&device, sandboxed](const char* what,
+                                               bool out_of_memory) {
     return FailureOf(what,
                      {.out_of_memory_type = out_of_memory,
-                      .failed_requests = device.ReadSpan().failed_requests});
+                      .failed_requests = device.ReadSpan().failed_requests,
+                      .sandboxed = sandboxed});
   };
   try {
     return function();
@@ -67,9 +70,10 @@ class TorchExecution : public Execution {
       shapes.push_back(*std::move(shape));
     }
     if (auto failure = RefuseUnlessZip(request_.model_path)) return failure;
-    auto failure =
-        Guarded(device_, [&] { return LoadModule(std::move(shapes)); });
+    auto failure = Guarded(device_, sandboxed(),
+                           [&] { return LoadModule(std::move(shapes)); });
     if (!failure.has_value() || failure->end == EndKind::kOutOfMemory ||
+        failure->end == EndKind::kSandboxRefused ||
         failure->end == EndKind::kBadRequest) {
       return failure;
     }
@@ -81,7 +85,7 @@ class TorchExecution : public Execution {
   }
 
   std::optional<Failure> RunStep(int index) override {
-    return Guarded(device_, [&] {
+    return Guarded(device_, sandboxed(), [&] {
       auto failure = step_->Run(index);
       // Errors of kernels show when the device is waited for.
       Synchronize();
@@ -90,6 +94,8 @@ class TorchExecution : public Execution {
   }
 
  private:
+  bool sandboxed() const { return request_.sandbox.has_value(); }
+
   std::optional<Failure> LoadModule(std::vector<std::vector<int64_t>> shapes) {
     if (request_.run_as == RunAs::kEager) {
       torch::jit::setTensorExprFuserEnabled(false);

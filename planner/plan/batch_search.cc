@@ -29,6 +29,8 @@ const char* OutcomeWords(TrialOutcome outcome) {
       return "took longer than a trial may";
     case TrialOutcome::kWorkerDied:
       return "ended the worker";
+    case TrialOutcome::kSandboxRefused:
+      return "reached for what the sandbox keeps from it";
   }
   return "failed";
 }
@@ -63,6 +65,7 @@ class Search {
         smallest_failing_(table_.SmallestFailing()) {}
 
   SearchDecision Decide() const {
+    if (auto decision = EndIfTheSandboxRefused()) return *decision;
     if (auto decision = EndIfTheModelDoesNotLoad()) return *decision;
     if (auto decision = DecideFixedBatch()) return *decision;
     // The answer is below the smallest batch that failed.
@@ -116,6 +119,17 @@ class Search {
     return std::any_of(trials_.begin(), trials_.end(), [](const Trial& trial) {
       return trial.outcome == TrialOutcome::kFits;
     });
+  }
+
+  // What it reaches for has to do with the model, not with the batch; another
+  // trial would give it another try.
+  MaybeDecision EndIfTheSandboxRefused() const {
+    for (const Trial& trial : trials_) {
+      if (trial.outcome == TrialOutcome::kSandboxRefused) {
+        return Without(SearchEnd::kFailed, trial);
+      }
+    }
+    return std::nullopt;
   }
 
   // A model that does not load fails alike at every batch. A death is left to

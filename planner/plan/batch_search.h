@@ -42,7 +42,7 @@ enum class SearchEnd {
   kDoesNotFit,  // one sample does not fit, or the model does not load
   kFixedBatch,  // the model runs at `safe_batch` alone
   kFailed,      // no batch ran, for another reason than memory, or never twice
-                // alike
+                // alike, or the sandbox refused the model something
 };
 
 // Why the search went no higher. The same words as proto SearchLimit.

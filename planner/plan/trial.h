@@ -23,6 +23,7 @@ enum class TrialOutcome {
   kModelFailed,
   kTimedOut,
   kWorkerDied,
+  kSandboxRefused,  // it reached for what a worker's sandbox keeps from it
 };
 
 // The peaks of one span: requested ≤ active, allocated ≤ active ≤ reserved.

@@ -143,6 +143,8 @@ v1::TrialOutcome ToProto(TrialOutcome outcome) {
       return v1::TRIAL_OUTCOME_TIMED_OUT;
     case TrialOutcome::kWorkerDied:
       return v1::TRIAL_OUTCOME_WORKER_DIED;
+    case TrialOutcome::kSandboxRefused:
+      return v1::TRIAL_OUTCOME_SANDBOX_REFUSED;
   }
   return v1::TRIAL_OUTCOME_UNSPECIFIED;
 }

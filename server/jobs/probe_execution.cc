@@ -54,6 +54,10 @@ ProbeEnding NoAnswer(const SearchAnswer& answer,
       return error(absl::StatusCode::kInternal, "WORKER_DIED",
                    "see whether the host ran out of memory, and the daemon's "
                    "log");
+    case TrialOutcome::kSandboxRefused:
+      return error(absl::StatusCode::kFailedPrecondition, "SANDBOX_REFUSED",
+                   "a model may read its own file and write to its TMPDIR; see "
+                   "what in its code reaches further");
     default:
       return error(absl::StatusCode::kFailedPrecondition, "MODEL_FAILED",
                    "see that the inputs are those the model expects, and that "
@@ -186,6 +190,7 @@ class Execution {
   // Says whether the worker could be started.
   void Tell(const absl::StatusOr<TrialResult>& result) const {
     if (tools_.starts == nullptr) return;
+    if (ReasonOf(result.status()) == "SCRIPTED_DEVICE") return;  // it could
     if (result.ok() && !result->never_started) {
       tools_.starts->Succeeded();
     } else {

@@ -75,7 +75,8 @@ ProbeTable::ProbePtr ProbeTable::TakeNext(
     if (!may_run(*probe)) continue;
     line.waiting.erase(sequence);
     line.busy = true;
-    // The places of those behind stay: who was taken is still before them.
+    // Who was taken is before all the others now, also before those it passed.
+    Renumber(line);
     return probe;
   }
   return nullptr;

@@ -19,7 +19,7 @@
 namespace memplan {
 namespace {
 
-constexpr size_t kOutcomes = 6;  // values of TrialOutcome
+constexpr size_t kOutcomes = 7;  // values of TrialOutcome
 // How long Drain waits for workers that it has had killed.
 constexpr std::chrono::seconds kCancelPatience{1};
 

@@ -147,9 +147,9 @@ void StoredProbeJobs::End(Probe& probe, ProbeEnding ending) {
   if (probe.state == ProbeState::kSucceeded) ++counts_.probes_succeeded;
   if (probe.state == ProbeState::kFailed) ++counts_.probes_failed;
   if (probe.state == ProbeState::kCancelled) ++counts_.probes_cancelled;
+  requests_.Post([this] { ForgetOldProbes(); });
   table_.Update(probe);
   TellWatchers();
-  requests_.Post([this] { ForgetOldProbes(); });
 }
 
 absl::Status StoredProbeJobs::Save(const Probe& probe) {

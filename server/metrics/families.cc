@@ -24,9 +24,9 @@ using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
 // In TrialOutcome's order.
-constexpr std::array<std::string_view, 6> kOutcomeWords = {
-    "fits",         "out_of_memory", "shape_refused",
-    "model_failed", "timed_out",     "worker_died"};
+constexpr std::array<std::string_view, 7> kOutcomeWords = {
+    "fits",      "out_of_memory", "shape_refused",  "model_failed",
+    "timed_out", "worker_died",   "sandbox_refused"};
 
 MetricFamily Family(std::string name, std::string help, MetricType type) {
   return {std::move(name), std::move(help), type, {}};
@@ -240,6 +240,19 @@ void AppendWorkers(const WorkerCounts& workers,
   page.push_back(std::move(deaths));
 }
 
+void AppendSandbox(const std::vector<SandboxLayer>& layers,
+                   std::vector<MetricFamily>& page) {
+  MetricFamily in_force =
+      Family("memplan_worker_sandbox_layer_in_force",
+             "1 if the layer of the workers' sandbox holds, else 0.",
+             MetricType::Gauge);
+  for (const SandboxLayer& layer : layers) {
+    AddCount(in_force, {{"layer", layer.name}},
+             layer.state == LayerState::kInForce ? 1 : 0);
+  }
+  page.push_back(std::move(in_force));
+}
+
 void AppendParts(const MetricsInput& input, std::vector<MetricFamily>& page) {
   page.push_back(Single("memplan_draining",
                         "1 if the daemon is about to end and refuses new work, "
@@ -301,6 +314,7 @@ std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
   AppendProbes(input, page);
   AppendQueue(input.jobs, page);
   AppendWorkers(input.workers, page);
+  AppendSandbox(input.sandbox, page);
   AppendParts(input, page);
   AppendStore(input.store, input.uploads, page);
   for (MetricFamily& family : CallFamilies(input.calls)) {

@@ -34,6 +34,7 @@ struct MetricsInput {
   std::vector<std::shared_ptr<const Probe>> probes;  // newest first
   JobCounts jobs;
   WorkerCounts workers;
+  std::vector<SandboxLayer> sandbox;  // empty until a worker tried it
   std::vector<MethodCalls> calls;
   std::vector<PartStatus> parts;
   ServerState state = ServerState::kServing;

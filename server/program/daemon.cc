@@ -14,11 +14,13 @@
 #include "server/base/reason.h"
 #include "server/devices/context_reading.h"
 #include "server/devices/script_device_reader.h"
+#include "server/program/liveness.h"
 #include "server/program/part_health.h"
 #include "server/program/socket_path.h"
 #include "server/program/tls.h"
 #include "server/services/call_observer.h"
 #include "server/services/observer_services.h"
+#include "server/workers/scratch_folders.h"
 
 namespace memplan {
 namespace {
@@ -132,19 +134,36 @@ absl::Status Daemon::StartJobs() {
       std::make_unique<DeviceMonitor>(std::move(reader), kDeviceInterval);
   WorkerOptions workers;
   workers.scripted_gpus = options_.devices.starts_with(kScriptPrefix);
-  workers.program = options_.worker;
+  if (options_.worker != kNoWorker) workers.program = options_.worker;
   workers.library_path = options_.worker_library_path;
   workers.begin_context = [this](const std::string& device_id) {
     return BeginContext(*devices_, device_id);
   };
+  workers.sandbox = options_.sandbox;
+  workers.scratch_path = folder_->scratch_path();
+  MEMPLAN_RETURN_IF_ERROR(EmptyScratchFolders(workers.scratch_path));
   runner_ = MakeProcessTrialRunner(std::move(workers));
-  if (absl::Status usable = runner_->CheckUsable(); !usable.ok()) {
+  if (absl::Status usable = runner_->CheckUsable();
+      !usable.ok() && options_.worker != kNoWorker) {
     spdlog::warn("no probe can run: {}", std::string(usable.message()));
   }
+  MEMPLAN_RETURN_IF_ERROR(LearnSandbox());
   ProbeJobs::Options jobs = options_.jobs;
   jobs.read_devices = [this] { return devices_->ReadNow(kContextPatience); };
   MEMPLAN_ASSIGN_OR_RETURN(
       jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));
+  return absl::OkStatus();
+}
+
+// A worker takes a second to try it, which the start waits for only if it
+// depends on it.
+absl::Status Daemon::LearnSandbox() {
+  if (options_.worker == kNoWorker) return absl::OkStatus();
+  if (options_.sandbox == SandboxMode::kRequire) {
+    return runner_->LearnSandbox(stopping_);
+  }
+  sandbox_check_ =
+      std::thread([this] { runner_->LearnSandbox(stopping_).IgnoreError(); });
   return absl::OkStatus();
 }
 
@@ -218,6 +237,7 @@ MetricsInput Daemon::ReadMetrics() const {
           .probes = jobs_->List(),
           .jobs = jobs_->Counts(),
           .workers = runner_->Counts(),
+          .sandbox = runner_->Sandbox().layers,
           .calls = calls_.Read(),
           .parts = parts(),
           .state = state_,
@@ -234,6 +254,7 @@ ServerStatus Daemon::ReadStatus() const {
   status.log_level = GetLogLevel();
   status.parts = parts();
   status.limits = ReadLimits();
+  status.sandbox = runner_->Sandbox().layers;
   status.store_path = folder_->path();
   status.worker_path = options_.worker;
   return status;
@@ -263,7 +284,8 @@ void Daemon::CheckParts() {
       DevicesHealth(devices.get(), std::chrono::system_clock::now(),
                     options_.expected_gpus),
       StoreHealth(folder_->path(), *database_),
-      WorkersHealth(runner_->CheckUsable())};
+      options_.worker == kNoWorker ? NoWorkersHealth()
+                                   : WorkersHealth(runner_->CheckUsable())};
   for (const PartStatus& part : now) {
     rpc_->SetPartHealth(part.name, part.healthy);
   }
@@ -294,6 +316,12 @@ std::string Daemon::ReadyLine() const {
                       " metrics=", OrNone(metrics), " store=", folder_->path());
 }
 
+absl::Status Daemon::CheckAlive(milliseconds patience) {
+  (void)ReadStatus();
+  MEMPLAN_RETURN_IF_ERROR(CheckQueueWorks("the disk queue", *disk_, patience));
+  return rpc_->CheckAnswers(patience);
+}
+
 void Daemon::Drain() {
   serving_ = false;
   if (rpc_ != nullptr) rpc_->StopServing();
@@ -308,6 +336,8 @@ void Daemon::Stop() {
   if (state_.exchange(ServerState::kDraining) == ServerState::kServing) Drain();
   part_checks_ = nullptr;
   sweeps_ = nullptr;
+  stopping_.Cancel();
+  if (sandbox_check_.joinable()) sandbox_check_.join();
   // First, so that no trial waits for a driver that hangs.
   if (devices_ != nullptr) devices_->Stop();
   if (jobs_ != nullptr) jobs_->Stop();

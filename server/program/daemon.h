@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -38,7 +39,7 @@
 
 namespace memplan {
 
-// Used by one thread, main's. Block the signals that are to end the program
+// Used by one thread, main's, but for CheckAlive. Block the signals that are to end the program
 // before it is started: its threads inherit that.
 class Daemon {
  public:
@@ -53,6 +54,12 @@ class Daemon {
   // `ready socket=… tcp=… metrics=… store=…`, with `none` for what is off.
   std::string ReadyLine() const;
 
+  // Whether its locks can be had, and its disk queue and gRPC server answer
+  // within `patience`; kUnavailable says what does not, and a lock that nobody
+  // gives back holds the caller. While it serves, on any thread. Replays may
+  // take long and say nothing about life.
+  absl::Status CheckAlive(std::chrono::milliseconds patience);
+
   // Ends in order, within the options' drain_delay and drain_grace together:
   // health says NOT SERVING; after the delay new work is refused; running trials
   // and calls may end; what has not by then is cut short (probes go on after the
@@ -65,6 +72,7 @@ class Daemon {
   absl::Status ClaimSockets();
   absl::Status OpenStore();
   absl::Status StartJobs();
+  absl::Status LearnSandbox();
   absl::Status StartServing();
   absl::Status StartRpc();
   MetricsInput ReadMetrics() const;
@@ -92,6 +100,8 @@ class Daemon {
   std::unique_ptr<ProbeStore> probes_;
   std::unique_ptr<DeviceMonitor> devices_;
   std::unique_ptr<ProcessTrialRunner> runner_;
+  CancelSignal stopping_;  // ends the check of the sandbox
+  std::thread sandbox_check_;
   std::unique_ptr<WorkQueue> disk_;
   std::unique_ptr<WorkQueue> replays_;
   std::unique_ptr<ProbeJobs> jobs_;

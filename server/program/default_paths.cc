@@ -12,7 +12,8 @@
 namespace memplan {
 namespace {
 
-constexpr const char* kConfigFile = "/etc/memplan/memplan-server.toml";
+constexpr const char* kConfigFolder = "/etc/memplan";
+constexpr const char* kConfigName = "/memplan-server.toml";
 
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
@@ -46,7 +47,10 @@ UserEnvironment ThisUser() {
 }
 
 std::string DefaultConfigFile(bool is_root) {
-  return is_root && access(kConfigFile, F_OK) == 0 ? kConfigFile : "";
+  std::string folder = Variable("CONFIGURATION_DIRECTORY");
+  if (folder.empty() && is_root) folder = kConfigFolder;
+  const std::string file = folder + kConfigName;
+  return !folder.empty() && access(file.c_str(), F_OK) == 0 ? file : "";
 }
 
 std::string DefaultStore(const UserEnvironment& user) {

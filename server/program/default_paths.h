@@ -24,7 +24,8 @@ struct UserEnvironment {
 // That of this process.
 UserEnvironment ThisUser();
 
-// /etc/memplan/memplan-server.toml for root, if it is there; else empty.
+// The file memplan-server.toml, if it is there, of systemd's
+// $CONFIGURATION_DIRECTORY and, without one, of /etc/memplan for root; else empty.
 std::string DefaultConfigFile(bool is_root);
 
 // $XDG_STATE_HOME/memplan; without it /var/lib/memplan for root and

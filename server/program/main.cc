@@ -14,9 +14,20 @@
 #include "server/program/daemon.h"
 #include "server/program/end_signals.h"
 #include "server/program/options.h"
+#include "server/program/service_manager.h"
 
 namespace memplan {
 namespace {
+
+// Waits for the end, and keeps whoever started the daemon as a service informed.
+std::string WaitAsService(Daemon& daemon, EndSignals& signals) {
+  TellReady(daemon.ReadyLine());
+  std::unique_ptr<Ticker> watchdog = StartWatchdog(daemon);
+  std::string end = signals.Wait(false);
+  TellStopping();
+  watchdog = nullptr;
+  return end;
+}
 
 int Run(const std::vector<std::string>& arguments) {
   EndSignals signals;
@@ -35,7 +46,9 @@ int Run(const std::vector<std::string>& arguments) {
     return 1;
   }
   Announce((*daemon)->ReadyLine());
-  const std::string end = signals.Wait(options.exit_with_stdin);
+  const std::string end = options.exit_with_stdin
+                              ? signals.Wait(true)
+                              : WaitAsService(**daemon, signals);
   spdlog::info("ending, because of {}", end);
   (*daemon)->Stop();
   return 0;

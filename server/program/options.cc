@@ -58,7 +58,7 @@ void Declare(CLI::App& app, const std::vector<SettingGroup>& groups,
   app.set_version_flag("--version", "memplan-server " MEMPLAN_VERSION);
   app.add_option("--config", typed.config,
                  "TOML file of settings, or none; without it "
-                 "$MEMPLAN_SERVER_CONFIG and, for root, "
+                 "$MEMPLAN_SERVER_CONFIG and, for root and under systemd, "
                  "/etc/memplan/memplan-server.toml if it is there")
       ->type_name("FILE");
   app.add_flag("--check-config", typed.check_config,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -18,8 +19,12 @@
 #include "server/program/rpc_server.h"
 #include "server/program/tls.h"
 #include "server/store/store_quota.h"
+#include "server/workers/sandbox_status.h"
 
 namespace memplan {
+
+// In the place of a worker's path: the daemon is to run no probes.
+inline constexpr std::string_view kNoWorker = "none";
 
 struct ServerOptions {
   std::string store;  // folder
@@ -31,13 +36,14 @@ struct ServerOptions {
   bool insecure = false;
   // Unset: no page.
   std::optional<HostPort> metrics = HostPort{"127.0.0.1", 9464};
-  std::string worker;               // path of memplan-worker
+  std::string worker;               // path of memplan-worker, or kNoWorker
   std::string worker_library_path;  // its LD_LIBRARY_PATH; empty for none
   // Where the devices are read: `nvml`, or `script:FILE` with made-up ones.
   std::string devices = "nvml";
   // `read_devices` is the daemon's own to set.
   ProbeJobs::Options jobs;
   std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
+  SandboxMode sandbox = SandboxMode::kAuto;  // of the workers
   bool exit_with_stdin = false;
   // With fewer GPUs than these the devices count as failing.
   int64_t expected_gpus = 0;

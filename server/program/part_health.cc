@@ -89,4 +89,8 @@ PartStatus WorkersHealth(const absl::Status& usable) {
   return Failing("workers", std::string(usable.message()));
 }
 
+PartStatus NoWorkersHealth() {
+  return {"workers", true, "none wanted: this daemon runs no probes"};
+}
+
 }  // namespace memplan

@@ -29,8 +29,10 @@ PartStatus DevicesHealth(const DeviceSnapshot* snapshot,
 // database answers [disk].
 PartStatus StoreHealth(const std::string& folder, Database& database);
 
-// `workers`: healthy if one could be started.
+// `workers`: healthy if one could be started …
 PartStatus WorkersHealth(const absl::Status& usable);
+// … or none is wanted.
+PartStatus NoWorkersHealth();
 
 }  // namespace memplan
 

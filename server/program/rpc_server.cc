@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
+#include "server/program/liveness.h"
 #include "server/services/call_observer.h"
 
 namespace memplan {
@@ -152,6 +153,13 @@ void RpcServer::SetPartHealth(const std::string& name, bool healthy) {
   for (const Role& role : roles_) {
     role.server->GetHealthCheckService()->SetServingStatus(name, healthy);
   }
+}
+
+absl::Status RpcServer::CheckAnswers(std::chrono::milliseconds patience) {
+  for (const Role& role : roles_) {
+    MEMPLAN_RETURN_IF_ERROR(CheckServerAnswers(*role.server, patience));
+  }
+  return absl::OkStatus();
 }
 
 void RpcServer::StopServing() {

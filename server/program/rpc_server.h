@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/base/call_counts.h"
 #include "server/program/host_port.h"
@@ -68,6 +69,9 @@ class RpcServer {
   // What health checks of the part called `name` are answered with; nothing once
   // StopServing was called.
   void SetPartHealth(const std::string& name, bool healthy);
+
+  // kUnavailable unless it answers a call within `patience`.
+  absl::Status CheckAnswers(std::chrono::milliseconds patience);
 
   // Answers health checks of the whole, of each service and of each part from
   // now on with NOT SERVING.

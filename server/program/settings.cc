@@ -34,6 +34,24 @@ SettingValue AddressOrNone(std::optional<HostPort>& target) {
   return value;
 }
 
+// `nvml`, or `script:` and the path of a file.
+SettingValue DevicesValue(std::string& target) {
+  SettingValue value;
+  value.form = "nvml|script:FILE";
+  value.unit = "`nvml`, or `script:FILE` with made-up devices";
+  value.read = [&target](const std::string& text) -> absl::Status {
+    if (text != "nvml" && !text.starts_with(kScriptPrefix)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "`", text,
+          "`: `nvml` or `script:` and the path of a file is needed"));
+    }
+    target = text;
+    return absl::OkStatus();
+  };
+  value.write = [&target] { return target; };
+  return value;
+}
+
 // Permissions in octal digits, such as 0660.
 SettingValue ModeValue(int& target) {
   SettingValue value;
@@ -60,24 +78,6 @@ SettingValue ModeValue(int& target) {
   return value;
 }
 
-// `nvml`, or `script:` and the path of a file.
-SettingValue DevicesValue(std::string& target) {
-  SettingValue value;
-  value.form = "nvml|script:FILE";
-  value.unit = "`nvml`, or `script:FILE` with made-up devices";
-  value.read = [&target](const std::string& text) -> absl::Status {
-    if (text != "nvml" && !text.starts_with(kScriptPrefix)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "`", text,
-          "`: `nvml` or `script:` and the path of a file is needed"));
-    }
-    target = text;
-    return absl::OkStatus();
-  };
-  value.write = [&target] { return target; };
-  return value;
-}
-
 std::vector<Setting> PlaceSettings(ServerOptions& options) {
   return {
       {"store", PathValue(options.store),
@@ -85,8 +85,15 @@ std::vector<Setting> PlaceSettings(ServerOptions& options) {
        "`/var/lib/memplan` for root, `~/.local/state/memplan` for others; "
        "below "
        "`$XDG_STATE_HOME` where that is set"},
-      {"worker", PathValue(options.worker), "Path of memplan-worker",
+      {"worker", PathValue(options.worker),
+       "Path of memplan-worker; none for a daemon that runs no probes",
        "`memplan-worker` beside the daemon"},
+      {"sandbox",
+       ChoiceValue<SandboxMode>(options.sandbox,
+                                {{"require", SandboxMode::kRequire},
+                                 {"auto", SandboxMode::kAuto},
+                                 {"off", SandboxMode::kOff}}),
+       "Whether models are shut in: always, as far as the kernel can, or not"},
       {"worker_library_path", TextValue(options.worker_library_path),
        "LD_LIBRARY_PATH of the worker alone, where libtorch is not found "
        "without"},
@@ -149,6 +156,23 @@ std::vector<Setting> ConnectionSettings(RpcLimits& rpc) {
       {"max_calls_per_connection",
        CountValue(rpc.max_calls_per_connection, {1, 100'000}),
        "Calls in progress on one connection; more wait in the client"},
+  };
+}
+
+std::vector<Setting> StoreSettings(StoreRules& rules) {
+  using std::chrono::hours;
+  using std::chrono::seconds;
+  return {
+      {"store_max_bytes", BytesValue(rules.max_bytes),
+       "The most that models and parts of uploads may take; 0 is no bound"},
+      {"store_max_models", CountValue(rules.max_models, {1, 1'000'000}),
+       "The most models and parts of uploads there may be"},
+      {"upload_max_bytes", BytesValue(rules.upload_max_bytes),
+       "The largest model that is taken; 0 is no bound"},
+      {"evict_models", YesNoValue(rules.evict_models),
+       "Whether the models used least recently make room for an upload"},
+      {"part_ttl", DurationValue(rules.part_ttl, {seconds(1), hours(87'600)}),
+       "How long the part of a broken upload is kept for its client to go on"},
   };
 }
 
@@ -252,6 +276,7 @@ std::vector<SettingGroup> Settings(ServerOptions& options) {
   return {{"Places", PlaceSettings(options)},
           {"Access", AccessSettings(options)},
           {"Connections", ConnectionSettings(options.rpc)},
+          {"Store", StoreSettings(options.store_rules)},
           {"Probes", ProbeSettings(options)},
           {"Running", RunningSettings(options)},
           {"Log", LogSettings(options)}};

@@ -5,6 +5,7 @@
 //   models/      one file a model, named by its SHA-256, always whole
 //   parts/       one file a model that is not whole, named by its SHA-256
 //   traces/      one folder a probe, one file a trial
+//   scratch/     one folder a running trial (server/workers/scratch_folders.h)
 #ifndef MEMPLAN_SERVER_STORE_STORE_FOLDER_H_
 #define MEMPLAN_SERVER_STORE_STORE_FOLDER_H_
 
@@ -31,6 +32,8 @@ class StoreFolder {
   std::string database_path() const { return path_ + "/memplan.db"; }
   std::string models_path() const { return path_ + "/models"; }
   std::string parts_path() const { return path_ + "/parts"; }
+  // Of the trials that run; not the store's own.
+  std::string scratch_path() const { return path_ + "/scratch"; }
   std::string traces_path() const { return path_ + "/traces"; }
 
  private:

@@ -22,7 +22,7 @@ struct StoreRules {
   int64_t upload_max_bytes = 0;
   // Whether those used least recently make room for an upload.
   bool evict_models = false;
-  std::chrono::seconds part_ttl = std::chrono::hours(24);
+  std::chrono::milliseconds part_ttl = std::chrono::hours(24);
 };
 
 // A model or part as the quota sees it.

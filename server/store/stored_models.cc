@@ -417,7 +417,8 @@ void StoredModels::Sweep() {
         "removed the part of model {} ({} of {} bytes): nobody went on "
         "with it for {} s",
         part.sha256, part.committed_bytes, part.size_bytes,
-        rules_.part_ttl.count());
+        std::chrono::duration_cast<std::chrono::seconds>(rules_.part_ttl)
+            .count());
   }
 }
 

@@ -17,13 +17,14 @@ constexpr EnumNames<TrialPurpose, 5> kPurposes = {{
     {TrialPurpose::kCalibrate, "calibrate"},
 }};
 
-constexpr EnumNames<TrialOutcome, 6> kOutcomes = {{
+constexpr EnumNames<TrialOutcome, 7> kOutcomes = {{
     {TrialOutcome::kFits, "fits"},
     {TrialOutcome::kOutOfMemory, "out_of_memory"},
     {TrialOutcome::kShapeRefused, "shape_refused"},
     {TrialOutcome::kModelFailed, "model_failed"},
     {TrialOutcome::kTimedOut, "timed_out"},
     {TrialOutcome::kWorkerDied, "worker_died"},
+    {TrialOutcome::kSandboxRefused, "sandbox_refused"},
 }};
 
 constexpr EnumNames<SearchEnd, 4> kEnds = {{

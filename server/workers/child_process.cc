@@ -114,10 +114,12 @@ absl::StatusOr<pid_t> Spawn(const ChildCommand& command,
   };
   int error = SetAttributes(&attributes);
   if (error == 0) error = SetDescriptors(&actions, copies);
+  std::vector<std::string> words = {command.program};
+  words.insert(words.end(), command.arguments.begin(), command.arguments.end());
   pid_t pid = 0;
   if (error == 0) {
     error = posix_spawn(&pid, command.program.c_str(), &actions, &attributes,
-                        Pointers({command.program}).data(),
+                        Pointers(words).data(),
                         Pointers(command.environment).data());
   }
   if (error != 0) return StartError(error, command.program);

@@ -26,6 +26,7 @@ struct ChildCommand {
   std::vector<std::string> environment;  // NAME=value
   // What the child has as descriptors 0, 1, 2, … They stay the caller's.
   std::vector<int> descriptors;
+  std::vector<std::string> arguments = {};  // after the program's name
 };
 
 // How a process ended: by itself with an exit code, or by a signal.

@@ -13,10 +13,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "planner/base/format.h"
 #include "planner/base/status_macros.h"
 #include "server/base/reason.h"
+#include "server/workers/sandbox_check.h"
+#include "server/workers/scratch_folders.h"
 #include "server/workers/trial_from_report.h"
 #include "server/workers/worker.h"
 #include "server/workers/worker_conversation.h"
@@ -35,6 +38,15 @@ constexpr int kExitNotLoaded = 127;
 
 absl::Status Unusable(absl::string_view message) {
   return WithReason(absl::FailedPreconditionError(message), "WORKER_UNUSABLE");
+}
+
+absl::Status SandboxMissing(absl::string_view what) {
+  return WithReason(
+      absl::FailedPreconditionError(absl::StrCat(
+          "the sandbox is required and not whole: ", what,
+          "; start memplan-server on a kernel that has it, or with "
+          "--sandbox=auto if the models are trusted")),
+      "SANDBOX_MISSING");
 }
 
 std::string SecondsText(Clock::duration duration) {
@@ -82,6 +94,7 @@ class StandardRunner : public ProcessTrialRunner {
     // Were it ignored (a parent may have left it so), no child could be waited
     // for.
     (void)signal(SIGCHLD, SIG_DFL);
+    sandbox_.mode = options_.sandbox;
   }
 
   absl::Status CheckUsable() const override;
@@ -94,11 +107,23 @@ class StandardRunner : public ProcessTrialRunner {
     return counts_;
   }
 
+  SandboxStatus Sandbox() const override {
+    const std::lock_guard lock(mutex_);
+    return sandbox_;
+  }
+
+  absl::Status LearnSandbox(const CancelSignal& cancel) override;
+
  private:
-  absl::StatusOr<Worker> Start(const TrialOrder& order);
+  absl::StatusOr<ScratchFolder> MakeScratch() const;
+  std::vector<std::string> Environment(const std::string& device_id,
+                                       const ScratchFolder& scratch) const;
+  void Learn(const std::vector<gpu::SandboxLayer>& layers, std::string fault);
+  absl::StatusOr<Worker> Start(const TrialOrder& order,
+                               const ScratchFolder& scratch);
   Talk TalkTo(const Worker& worker, const TrialOrder& order,
-              const CancelSignal& cancel, Clock::time_point begun,
-              const ContextReader& context,
+              const ScratchFolder& scratch, const CancelSignal& cancel,
+              Clock::time_point begun, const ContextReader& context,
               const std::function<void(const gpu::Progress&)>& on_progress);
   absl::StatusOr<TrialResult> Conclude(Worker& worker, const TrialOrder& order,
                                        CancelSignal& cancel, Talk talk);
@@ -117,7 +142,8 @@ class StandardRunner : public ProcessTrialRunner {
   const WorkerOptions options_;
   const WorkerSurroundings surroundings_;
   mutable std::mutex mutex_;
-  WorkerCounts counts_;  // under mutex_
+  WorkerCounts counts_;    // under mutex_
+  SandboxStatus sandbox_;  // under mutex_
 };
 
 absl::Status StandardRunner::CheckUsable() const {
@@ -125,6 +151,11 @@ absl::Status StandardRunner::CheckUsable() const {
   const std::string next_step =
       "; install memplan-worker there, or start memplan-server with --worker "
       "and its path";
+  if (program.empty()) {
+    return Unusable(
+        "this daemon runs no probes (--worker none); ask one that does, or "
+        "start it with --worker and the path of memplan-worker");
+  }
   struct stat status {};
   if (stat(program.c_str(), &status) != 0) {
     return Unusable(absl::StrCat(
@@ -138,12 +169,63 @@ absl::Status StandardRunner::CheckUsable() const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Worker> StandardRunner::Start(const TrialOrder& order) {
+absl::Status StandardRunner::LearnSandbox(const CancelSignal& cancel) {
+  if (options_.sandbox == SandboxMode::kOff) {
+    spdlog::warn("{}", SandboxLine(Sandbox()));
+    return absl::OkStatus();
+  }
+  const auto layers = CheckSandbox({.program = options_.program,
+                                    .environment = Environment("cpu", {}),
+                                    .timeout = options_.start_timeout,
+                                    .wake = cancel.descriptor()});
+  if (absl::IsCancelled(layers.status())) return absl::OkStatus();
+  if (layers.ok()) {
+    Learn(*layers, "");
+  } else {
+    Learn({}, std::string(layers.status().message()));
+  }
+  const auto missing =
+      gpu::CoreLayersMissing(layers.value_or(std::vector<gpu::SandboxLayer>{}));
+  spdlog::log(missing.empty() ? spdlog::level::info : spdlog::level::warn, "{}",
+              SandboxLine(Sandbox()));
+  if (missing.empty() || options_.sandbox != SandboxMode::kRequire) {
+    return absl::OkStatus();
+  }
+  return SandboxMissing(layers.ok() ? absl::StrJoin(missing, "; ")
+                                    : std::string(layers.status().message()));
+}
+
+void StandardRunner::Learn(const std::vector<gpu::SandboxLayer>& layers,
+                           std::string fault) {
+  const std::lock_guard lock(mutex_);
+  sandbox_.layers = LayersFromWorker(layers);
+  sandbox_.fault = std::move(fault);
+}
+
+absl::StatusOr<ScratchFolder> StandardRunner::MakeScratch() const {
+  if (options_.scratch_path.empty()) return ScratchFolder();
+  auto scratch = ScratchFolder::Make(options_.scratch_path);
+  if (!scratch.ok()) return WithReason(scratch.status(), "HOST_EXHAUSTED");
+  return scratch;
+}
+
+std::vector<std::string> StandardRunner::Environment(
+    const std::string& device_id, const ScratchFolder& scratch) const {
+  WorkerSurroundings surroundings = surroundings_;
+  if (!scratch.path().empty()) {
+    surroundings.home = scratch.path();
+    surroundings.temporary_folder = scratch.path();
+  }
+  return WorkerEnvironment(surroundings, device_id);
+}
+
+absl::StatusOr<Worker> StandardRunner::Start(const TrialOrder& order,
+                                             const ScratchFolder& scratch) {
   absl::Status usable = CheckUsable();
   if (usable.ok()) {
-    auto worker = StartWorker(options_.program,
-                              WorkerEnvironment(surroundings_, order.device_id),
-                              options_.trace_bytes);
+    auto worker =
+        StartWorker(options_.program, Environment(order.device_id, scratch),
+                    options_.trace_bytes);
     if (worker.ok()) {
       Count(&WorkerCounts::started);
       return worker;
@@ -168,9 +250,13 @@ absl::StatusOr<TrialResult> StandardRunner::Run(
     context = options_.begin_context(order.device_id);
   }
   const Clock::time_point begun = Clock::now();
-  MEMPLAN_ASSIGN_OR_RETURN(Worker worker, Start(order));
+  // Outlives the worker.
+  MEMPLAN_ASSIGN_OR_RETURN(const ScratchFolder scratch, MakeScratch());
+  MEMPLAN_ASSIGN_OR_RETURN(Worker worker, Start(order, scratch));
   BeNice(worker.process->pid(), order.niceness);
-  Talk talk = TalkTo(worker, order, cancel, begun, context, on_progress);
+  Talk talk =
+      TalkTo(worker, order, scratch, cancel, begun, context, on_progress);
+  if (!talk.sandbox.empty()) Learn(talk.sandbox, "");
   const bool said_hello = talk.said_hello;
   std::string version = talk.torch_version;
   MEMPLAN_ASSIGN_OR_RETURN(TrialResult result,
@@ -188,11 +274,17 @@ absl::StatusOr<TrialResult> StandardRunner::Run(
 }
 
 Talk StandardRunner::TalkTo(
-    const Worker& worker, const TrialOrder& order, const CancelSignal& cancel,
-    Clock::time_point begun, const ContextReader& context,
+    const Worker& worker, const TrialOrder& order, const ScratchFolder& scratch,
+    const CancelSignal& cancel, Clock::time_point begun,
+    const ContextReader& context,
     const std::function<void(const gpu::Progress&)>& on_progress) {
   TalkOrder talk;
   talk.request = order.request;
+  if (options_.sandbox != SandboxMode::kOff) {
+    talk.request.sandbox = {
+        .required = options_.sandbox == SandboxMode::kRequire,
+        .scratch_path = scratch.path()};
+  }
   talk.hello_deadline = begun + options_.start_timeout;
   talk.deadline = begun + order.timeout;
   talk.wake = cancel.descriptor();
@@ -249,6 +341,10 @@ absl::StatusOr<TrialResult> StandardRunner::Conclude(Worker& worker,
               "; run on cpu, start memplan-server with a scripted --worker, or "
               "without --devices")),
           "SCRIPTED_DEVICE");
+    case TalkEnd::kNotSandboxed:
+      worker.process->Kill();
+      Count(&WorkerCounts::protocol_error);
+      return SandboxMissing(talk.words);
     case TalkEnd::kCancelled:
       break;
   }

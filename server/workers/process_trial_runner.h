@@ -18,6 +18,7 @@
 #include "planner/base/bytes.h"
 #include "server/devices/context_reading.h"
 #include "server/jobs/trial_runner.h"
+#include "server/workers/sandbox_status.h"
 
 namespace memplan {
 
@@ -33,6 +34,10 @@ struct WorkerOptions {
   std::chrono::milliseconds start_timeout = std::chrono::seconds(30);
   // How long a worker may take to exit after its report.
   std::chrono::milliseconds exit_timeout = std::chrono::seconds(5);
+  SandboxMode sandbox = SandboxMode::kOff;
+  // Where each trial's own folder is made (scratch_folders.h); empty: workers
+  // have this process's TMPDIR and HOME.
+  std::string scratch_path;
   Bytes trace_bytes = MiB(128);  // room for the trace of a trial
   // The GPUs are made up (--devices script:FILE): a real worker is refused on
   // them.
@@ -61,6 +66,14 @@ struct WorkerCounts {
 class ProcessTrialRunner : public TrialRunner {
  public:
   virtual WorkerCounts Counts() const = 0;
+
+  // What is known of the sandbox by now.
+  virtual SandboxStatus Sandbox() const = 0;
+
+  // Has a worker try the sandbox and logs in one line what came of it; blocks
+  // until `cancel` at the latest, and does nothing with the mode `off`. An error
+  // only with the mode `require`: SANDBOX_MISSING.
+  virtual absl::Status LearnSandbox(const CancelSignal& cancel) = 0;
 };
 
 std::unique_ptr<ProcessTrialRunner> MakeProcessTrialRunner(

@@ -13,6 +13,8 @@ TrialOutcome OutcomeOf(gpu::EndKind end) {
       return TrialOutcome::kOutOfMemory;
     case gpu::EndKind::kShapeRefused:
       return TrialOutcome::kShapeRefused;
+    case gpu::EndKind::kSandboxRefused:
+      return TrialOutcome::kSandboxRefused;
     case gpu::EndKind::kModelFailed:
     case gpu::EndKind::kBadRequest:
       return TrialOutcome::kModelFailed;

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cuda/worker/messages/frame.h"
 
 namespace memplan {
@@ -32,6 +33,7 @@ class Conversation {
   Talk Run() {
     if (!Greet()) return talk_;
     if (!Send(order_.request)) return talk_;
+    if (order_.request.sandbox && !HearOfSandbox()) return talk_;
     while (!talk_.report) {
       const auto message = Receive(order_.deadline);
       if (!message || !Follow(*message)) return talk_;
@@ -67,6 +69,21 @@ class Conversation {
                             talk_.torch_version));
   }
 
+  // Nothing that a worker says is worth more than this: it is one of ours until
+  // it opens the model.
+  bool HearOfSandbox() {
+    const auto message = Receive(order_.deadline);
+    if (!message) return false;
+    const auto* sandboxed = std::get_if<gpu::Sandboxed>(&*message);
+    if (sandboxed == nullptr) {
+      return End(TalkEnd::kNonsense, "it did not tell of its sandbox first");
+    }
+    talk_.sandbox = sandboxed->layers;
+    const auto missing = gpu::CoreLayersMissing(talk_.sandbox);
+    if (!order_.request.sandbox->required || missing.empty()) return true;
+    return End(TalkEnd::kNotSandboxed, absl::StrJoin(missing, "; "));
+  }
+
   // Takes one message after the hello. False if the talk has ended.
   bool Follow(const gpu::WorkerMessage& message) {
     if (const auto* progress = std::get_if<gpu::Progress>(&message)) {
@@ -80,7 +97,7 @@ class Conversation {
     if (const auto* report = std::get_if<gpu::Report>(&message)) {
       return TakeReport(*report);
     }
-    return End(TalkEnd::kNonsense, "it said hello twice");
+    return End(TalkEnd::kNonsense, "it said something a second time");
   }
 
   bool Settle(const gpu::Settled& settled) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cuda/worker/messages/messages.h"
 #include "server/devices/context_reading.h"
@@ -21,6 +22,7 @@ enum class TalkEnd {
   kNonsense,      // the worker broke the protocol; `words` tell how
   kOtherVersion,  // the worker speaks another version; `words` tell
   kRealWorker,    // the device is made up, but the worker is not; likewise
+  kNotSandboxed,  // a layer that the request requires is missing; `words` tell
   kCancelled,
 };
 
@@ -31,6 +33,8 @@ struct Talk {
   std::string torch_version;  // from its hello
   // What the worker did last: start, load, step or report.
   std::string phase = "start";
+  // Told if the request asks for a sandbox.
+  std::vector<gpu::SandboxLayer> sandbox;
   std::optional<gpu::Report> report;
   std::optional<ContextReading> context;
 };

@@ -39,6 +39,7 @@ FAMILIES = (
     ("system", r"(chrono|condition_variable|filesystem|fstream|future|iostream|mutex|"
                r"semaphore|shared_mutex|stop_token|thread|ctime|csignal)$"),
     ("standard", r"[a-z_0-9]+$"),
+    ("systemd", r"systemd/"),
     ("system", r"(sys|linux|net|netinet|arpa|asm)/\w+\.h"),
     ("system", r"[a-z_0-9]+\.h"),
 )
@@ -47,7 +48,7 @@ PURE = ("standard", "absl")
 RPC = PURE + ("system", "grpc", "protobuf")
 CUDA = PURE + ("system", "torch", "cuda", "json")
 DAEMON = RPC + ("prometheus", "sqlite", "http", "command_line", "log", "json", "openssl", "toml",
-                "zlib")
+                "systemd", "zlib")
 NO_TORCH = DAEMON + ("test",)
 
 

@@ -109,7 +109,15 @@ class Server:
 
     def workers(self):
         children = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        return [int(pid) for file in children for pid in file.read_text().split()]
+        pids = [int(pid) for file in children for pid in file.read_text().split()]
+        return [pid for pid in pids if not self._checks_the_sandbox(pid)]
+
+    @staticmethod
+    def _checks_the_sandbox(pid):
+        try:
+            return b"--sandbox-check" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return True  # it has just ended
 
     def wait(self):
         code = self.process.wait(PATIENCE)

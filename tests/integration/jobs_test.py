@@ -95,15 +95,10 @@ class JobsTest(IntegrationTest):
         self.start()
         probe_id = self.detached(self.waiting_model())
         self.wait_for_batch(probe_id, "16")
-        watch = self.start_memplan("watch", probe_id, "--output", "json")
-        wait = self.start_memplan("watch", probe_id, "--wait", "5m", "--output", "json")
         before = self.batches_run()
         self.server.kill()
         self.server.start()
-        out, err = watch.communicate(timeout=60)
-        self.assertEqual(watch.returncode, DONE, err)
-        self.assertEqual(wait.wait(60), DONE)
-        probe = json.loads(out)
+        probe = self.memplan_json("watch", probe_id, "--wait", "1m")
         self.assertEqual(probe["plan"]["safe_batch"], "20")
         self.assertEqual(probe["restart_count"], 1)
         self.assertEqual(probe["begun_anew_reason"], "")
@@ -112,6 +107,19 @@ class JobsTest(IntegrationTest):
         after = self.batches_run()[len(before):]
         self.assertEqual(after[0], "16")
         self.assertEqual(len(before) - 1 + len(after), len(probe["trials"]))
+
+    def test_sigterm_lets_the_running_trial_end_and_no_trial_runs_twice(self):
+        self.start()
+        probe_id = self.detached(self.waiting_model())
+        self.wait_for_batch(probe_id, "16")
+        self.server.process.terminate()
+        self.gate.open_for_one()
+        self.assertEqual(self.server.wait(), 0, "".join(self.server.words))
+        self.server.start()
+        probe = self.memplan_json("watch", probe_id)
+        self.assertEqual(probe["plan"]["safe_batch"], "20")
+        self.assertEqual(probe["restart_count"], 1)
+        self.assertEqual(self.batches_run(), [trial["batch"] for trial in probe["trials"]])
 
     def test_limits_end_a_probe_with_what_it_learned(self):
         self.start()

@@ -68,13 +68,16 @@ class BrokenUploadTest(IntegrationTest):
     def part(self, **fields):
         return self.client.message("memplan.v1.UploadModelRequest", **fields)
 
-    def refused(self, *parts):
+    def refused(self, *parts, kept=()):
         """Sends the parts; the code's name, the reason, and all that the error says."""
         with self.assertRaises(grpc.RpcError) as raised:
             self.client.call("ModelService/UploadModel", iter(parts))
         details = self.client.details(raised.exception)
-        self.assertEqual(self.memplan_json("models", "list")["models"], [])
-        self.assertEqual(list((self.server.store / "parts").iterdir()), [])
+        models = self.memplan_json("models", "list")["models"]
+        self.assertEqual([model["state"] for model in models],
+                         ["MODEL_STATE_UPLOADING"] * len(kept))
+        sizes = [part.stat().st_size for part in (self.server.store / "parts").iterdir()]
+        self.assertEqual(sizes, list(kept))
         return (raised.exception.code().name, details["ErrorInfo"].reason,
                 raised.exception.details() + str(details.get("BadRequest", "")))
 
@@ -87,7 +90,8 @@ class BrokenUploadTest(IntegrationTest):
         self.assertIn("1048577", words)
 
     def test_a_truncated_upload(self):
-        code, reason, _ = self.refused(self.header(), self.chunk(self.content[:-1]), self.commit())
+        code, reason, _ = self.refused(self.header(), self.chunk(self.content[:-1]), self.commit(),
+                                       kept=[len(self.content) - 1])
         self.assertEqual((code, reason), ("DATA_LOSS", "UPLOAD_TRUNCATED"))
 
     def test_a_wrong_hash(self):

@@ -2,11 +2,12 @@
 
 import hashlib
 import unittest
+import urllib.request
 
 from big_upload import upload_broken, write_big_model
 from harness import DONE, ERROR, IntegrationTest, wait_until
 
-MOST_KIB = 150 << 10  # of the daemon, with 32 MiB uploaded; the file adds nothing
+MOST_KIB = 150 << 10  # of the daemon; what is uploaded must not add to it
 
 
 class UploadTest(IntegrationTest):
@@ -15,6 +16,13 @@ class UploadTest(IntegrationTest):
 
     def stored(self):
         return self.memplan_json("models", "list")["models"]
+
+    def metric(self, family):
+        """The family's values by labels, as the page writes both."""
+        with urllib.request.urlopen(f"http://{self.server.metrics}/metrics", timeout=20) as page:
+            lines = page.read().decode().splitlines()
+        pairs = [line.rsplit(" ", 1) for line in lines if line.startswith(family + "{")]
+        return {labels.removeprefix(family): float(value) for labels, value in pairs}
 
     def test_an_upload_broken_again_and_again_ends_right(self):
         server = self.start_server()

@@ -30,7 +30,8 @@ import subprocess  # noqa: E402
 GPUS = ("GPU-1", "GPU-2")
 LIMITS = (3, 9, 14, 20, 33)  # a model each: the largest batch that runs
 UNFINISHED = 2  # probes kept in each GPU's line
-LONGEST_WAIT = 0.25  # seconds between two kills
+LONGEST_WAIT = 0.15  # seconds before a kill
+AT_ANY_MOMENT = 0.1  # of all kills; the others wait until a trial runs
 DAEMON_KILLS = 0.7  # of all
 
 
@@ -144,6 +145,8 @@ class Soak:
                 waiting = [p for p in self.look() if p.spec.device_id == gpu]
                 for _ in range(UNFINISHED - len(waiting)):
                     self.create(gpu)
+            if self.random.random() > AT_ANY_MOMENT:
+                wait_until(self.server.workers, "a trial")
             time.sleep(self.random.uniform(0, LONGEST_WAIT))
             done += self.kill()
         wait_until(lambda: not self.look(), "the last probes to end", 120)

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,7 @@ constexpr int64_t kMaxPid = INT32_MAX;
 constexpr int64_t kMaxSteps = 100;
 constexpr size_t kMaxInputs = 64;
 constexpr size_t kMaxDimensions = 64;
+constexpr size_t kMaxLayers = 16;
 constexpr size_t kMaxWordBytes = 64;
 constexpr size_t kMaxPathBytes = 4096;
 
@@ -78,6 +80,22 @@ absl::StatusOr<WorkerMessage> DecodeHello(JsonReader& reader) {
   hello.torch_version = ShownText(reader, "torch_version", kMaxWordBytes);
   MEMPLAN_RETURN_IF_ERROR(reader.Finish());
   return hello;
+}
+
+absl::StatusOr<WorkerMessage> DecodeSandboxed(JsonReader& parent) {
+  Sandboxed sandboxed;
+  for (const json& item : parent.Array("layers", kMaxLayers)) {
+    JsonReader reader(item, absl::StrCat(parent.path(), ".layers[",
+                                         sandboxed.layers.size(), "]"));
+    SandboxLayer layer;
+    layer.name = ShownText(reader, "name", kMaxWordBytes);
+    layer.state = reader.OneOf<LayerState>("state", kLayerStateWords);
+    layer.detail = ShownText(reader, "detail", kMaxMessageBytes);
+    parent.Absorb(reader.Finish());
+    sandboxed.layers.push_back(std::move(layer));
+  }
+  MEMPLAN_RETURN_IF_ERROR(parent.Finish());
+  return sandboxed;
 }
 
 absl::StatusOr<WorkerMessage> DecodeProgress(JsonReader& reader) {
@@ -146,6 +164,17 @@ std::map<std::string, int64_t> ReadDimensions(JsonReader& parent) {
   return dimensions;
 }
 
+std::optional<SandboxOrder> ReadSandbox(JsonReader& parent) {
+  if (!parent.Has("sandbox")) return std::nullopt;
+  JsonReader reader(parent.Object("sandbox", 2),
+                    absl::StrCat(parent.path(), ".sandbox"));
+  SandboxOrder sandbox;
+  sandbox.required = reader.Boolean("required");
+  sandbox.scratch_path = reader.Text("scratch_path", kMaxPathBytes);
+  parent.Absorb(reader.Finish());
+  return sandbox;
+}
+
 absl::StatusOr<DaemonMessage> DecodeRequest(JsonReader& reader) {
   TrialRequest request;
   request.model_path = reader.Text("model_path", kMaxPathBytes);
@@ -158,6 +187,7 @@ absl::StatusOr<DaemonMessage> DecodeRequest(JsonReader& reader) {
   request.run_as = reader.OneOf<RunAs>("run_as", kRunAsWords);
   request.steps = static_cast<int>(reader.Integer("steps", 1, kMaxSteps));
   request.cap = reader.OptionalSize("cap");
+  request.sandbox = ReadSandbox(reader);
   MEMPLAN_RETURN_IF_ERROR(reader.Finish());
   return request;
 }
@@ -190,6 +220,7 @@ absl::StatusOr<WorkerMessage> DecodeWorkerMessage(std::string_view text) {
   JsonReader reader(object, type);
   reader.Text("type", kMaxWordBytes);
   if (type == "hello") return DecodeHello(reader);
+  if (type == "sandboxed") return DecodeSandboxed(reader);
   if (type == "progress") return DecodeProgress(reader);
   if (type == "settled") return DecodeSettled(reader);
   if (type == "report") return DecodeReport(reader);

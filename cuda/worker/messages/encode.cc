@@ -42,6 +42,16 @@ json ToJson(const Hello& hello) {
           {"torch_version", hello.torch_version}};
 }
 
+json ToJson(const Sandboxed& sandboxed) {
+  json layers = json::array();
+  for (const SandboxLayer& layer : sandboxed.layers) {
+    layers.push_back({{"name", layer.name},
+                      {"state", WordFor(layer.state, kLayerStateWords)},
+                      {"detail", TrimmedMessage(layer.detail)}});
+  }
+  return {{"type", "sandboxed"}, {"layers", layers}};
+}
+
 json ToJson(const Progress& progress) {
   return {{"type", "progress"},
           {"phase", progress.phase},
@@ -90,6 +100,10 @@ json ToJson(const TrialRequest& request) {
                  {"run_as", WordFor(request.run_as, kRunAsWords)},
                  {"steps", request.steps}};
   SetIfKnown(object, "cap", request.cap);
+  if (request.sandbox.has_value()) {
+    object["sandbox"] = {{"required", request.sandbox->required},
+                         {"scratch_path", request.sandbox->scratch_path}};
+  }
   return object;
 }
 

@@ -30,6 +30,10 @@ class JsonReader {
   // `path` begins each fault's text.
   JsonReader(const nlohmann::json& object, std::string path);
 
+  bool Has(const std::string& name) const {
+    return object_.is_object() && object_.contains(name);
+  }
+
   // Each takes the member `name`; an Optional one may be missing.
   std::string Text(const std::string& name, size_t max_bytes);
   bool Boolean(const std::string& name);

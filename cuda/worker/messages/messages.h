@@ -3,12 +3,14 @@
 //   worker                         daemon
 //     ── hello ─────────────────────▶    within the start deadline
 //     ◀───────────────────── run ──     one TrialRequest
+//     ── sandboxed ─────────────────▶    if the request asks for a sandbox
 //     ── progress* ─────────────────▶
 //     ── settled ───────────────────▶    last step done, memory still held
 //     ◀────────────────── proceed ──     the daemon has read the driver's figure
 //     ── report ────────────────────▶    then the worker exits with 0
 //
-// A worker that fails in a step skips `settled` and sends its report. It exits
+// `sandboxed` says what is in force before the model is opened. A worker that
+// must have a layer it lacks ends after it. A worker that fails in a step skips `settled` and sends its report. It exits
 // by itself when the socket closes. The trace does not travel here: it lies in
 // a memory file (trace_layout.h) that the daemon made.
 #ifndef MEMPLAN_CUDA_WORKER_MESSAGES_MESSAGES_H_
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cuda/worker/messages/sandbox_layer.h"
 #include "planner/base/bytes.h"
 #include "planner/plan/input_spec.h"
 #include "planner/plan/trial.h"
@@ -30,7 +33,7 @@
 namespace memplan::gpu {
 
 // Raised whenever a message or the trace layout changes.
-inline constexpr int kProtocolVersion = 1;
+inline constexpr int kProtocolVersion = 2;
 
 // The descriptors a worker is started with.
 inline constexpr int kChannelDescriptor = 3;
@@ -54,6 +57,14 @@ struct Hello {
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
+// How a worker is to shut itself in before it opens the model.
+struct SandboxOrder {
+  // Nothing runs unless the core layers (sandbox_layer.h) are in force.
+  bool required = false;
+  std::string scratch_path;  // the folder it may write to; empty for none
+  friend bool operator==(const SandboxOrder&, const SandboxOrder&) = default;
+};
+
 // Daemon → worker: what to run.
 struct TrialRequest {
   std::string model_path;
@@ -66,7 +77,14 @@ struct TrialRequest {
   RunAs run_as = RunAs::kTorchScript;
   int steps = 4;
   std::optional<Bytes> cap;  // the allocator's; always set on the CPU device
+  std::optional<SandboxOrder> sandbox;  // unset: none
   friend bool operator==(const TrialRequest&, const TrialRequest&) = default;
+};
+
+// Worker → daemon: every layer of the sandbox, as it is from now on.
+struct Sandboxed {
+  std::vector<SandboxLayer> layers;
+  friend bool operator==(const Sandboxed&, const Sandboxed&) = default;
 };
 
 // Worker → daemon: a phase has begun.
@@ -99,6 +117,7 @@ enum class EndKind {
   kShapeRefused,
   kModelFailed,
   kBadRequest,  // the model does not go with the request; no batch would run
+  kSandboxRefused,  // it reached for what the sandbox keeps from it
 };
 
 // Worker → daemon: what the trial showed.
@@ -120,7 +139,7 @@ struct Report {
   friend bool operator==(const Report&, const Report&) = default;
 };
 
-using WorkerMessage = std::variant<Hello, Progress, Settled, Report>;
+using WorkerMessage = std::variant<Hello, Sandboxed, Progress, Settled, Report>;
 using DaemonMessage = std::variant<TrialRequest, Proceed>;
 
 // One JSON object with a `type`; what is unset is left out.

@@ -43,6 +43,13 @@ inline constexpr Word<EndKind> kEndKindWords[] = {
     {EndKind::kShapeRefused, "shape-refused"},
     {EndKind::kModelFailed, "model-failed"},
     {EndKind::kBadRequest, "bad-request"},
+    {EndKind::kSandboxRefused, "sandbox-refused"},
+};
+
+inline constexpr Word<LayerState> kLayerStateWords[] = {
+    {LayerState::kInForce, "in-force"},
+    {LayerState::kMissing, "missing"},
+    {LayerState::kOff, "off"},
 };
 
 // The word of `value`, or empty.

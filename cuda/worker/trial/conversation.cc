@@ -49,6 +49,11 @@ absl::StatusOr<TrialRequest> Conversation::Begin(
   return absl::InvalidArgumentError("the first message is not a request");
 }
 
+absl::Status Conversation::TellSandbox(
+    const std::vector<SandboxLayer>& layers) {
+  return Send(Sandboxed{layers});
+}
+
 void Conversation::OnProgress(const Progress& progress) {
   Send(progress).IgnoreError();
 }

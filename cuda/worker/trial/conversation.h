@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,6 +32,9 @@ class Conversation : public TrialListener {
   // Says hello and waits for the request, as long as the daemon lives. Returns
   // kInvalidArgument if what comes is no request.
   absl::StatusOr<TrialRequest> Begin(const std::string& torch_version);
+
+  // Says which layers hold the model from now on.
+  absl::Status TellSandbox(const std::vector<SandboxLayer>& layers);
 
   // Errors of the channel are dropped: EndWithTheDaemon sees to them.
   void OnProgress(const Progress& progress) override;

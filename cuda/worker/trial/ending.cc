@@ -46,6 +46,12 @@ constexpr std::array<std::string_view, 15> kShapeWords = {
     "split_with_sizes expects split_sizes to sum exactly",
 };
 
+// The system's words for EACCES and EPERM: what the sandbox answers.
+constexpr std::array<std::string_view, 2> kRefusedWords = {
+    "Permission denied",
+    "Operation not permitted",
+};
+
 bool HasAny(std::string_view text, std::span<const std::string_view> words) {
   return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
     return text.find(word) != std::string_view::npos;
@@ -93,6 +99,8 @@ Failure FailureOf(std::string_view what, const Evidence& evidence) {
   if (evidence.out_of_memory_type || HasAny(words, kOutOfMemoryWords) ||
       (evidence.failed_requests > 0 && !is_shape)) {
     failure.end = EndKind::kOutOfMemory;
+  } else if (evidence.sandboxed && HasAny(words, kRefusedWords)) {
+    failure.end = EndKind::kSandboxRefused;
   } else {
     failure.end = is_shape ? EndKind::kShapeRefused : EndKind::kModelFailed;
   }

@@ -28,6 +28,7 @@ Failure BadRequest(std::string_view field, std::string_view message);
 struct Evidence {
   bool out_of_memory_type = false;  // it was a c10::OutOfMemoryError
   int64_t failed_requests = 0;      // the allocator's, in this load or step
+  bool sandboxed = false;           // calls and files are refused (Refuses)
 };
 
 // The failure that an error with the words `what` stands for.

@@ -25,6 +25,12 @@ inline Hello SampleHello() {
   return {.protocol_version = 1, .pid = 4711, .torch_version = "2.11.0"};
 }
 
+inline Sandboxed SampleSandboxed() {
+  return {{{"landlock", LayerState::kInForce, "ABI 7"},
+           {"seccomp", LayerState::kMissing, "the kernel has no filters"},
+           {"resource_limits", LayerState::kOff, ""}}};
+}
+
 inline Progress SampleProgress() { return {.phase = "step", .steps_done = 2}; }
 
 inline Settled SampleSettled() {
@@ -68,17 +74,15 @@ inline TrialRequest SampleRequest() {
   request.run_as = RunAs::kEager;
   request.steps = 100;
   request.cap = GiB(2);
+  request.sandbox = SandboxOrder{.required = true, .scratch_path = "/s/1"};
   return request;
 }
 
 inline std::vector<WorkerMessage> SampleWorkerMessages() {
-  return {SampleHello(),
-          SampleProgress(),
-          SampleSettled(),
-          SampleReport(),
-          Hello{.pid = 1, .torch_version = ""},
-          Settled{},
-          Report{}};
+  return {SampleHello(),    SampleSandboxed(),
+          SampleProgress(), SampleSettled(),
+          SampleReport(),   Hello{.pid = 1, .torch_version = ""},
+          Settled{},        Report{}};
 }
 
 inline std::vector<DaemonMessage> SampleDaemonMessages() {

@@ -126,6 +126,17 @@ class Endless(nn.Module):
         return x
 
 
+class Reaching(nn.Module):
+    """Reaches for a file; /misbehave/… is tests/support/misbehaving's."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.path: str = path
+
+    def forward(self, x):
+        return x + torch.from_file(self.path, False, 4).sum()
+
+
 def trace(module, *example, training=False):
     return torch.jit.trace(module.train(training), example, check_trace=False)
 
@@ -147,6 +158,9 @@ def models():
     yield "frozen", torch.jit.freeze(trace(Linear4(), row).eval())
     yield "scripted", torch.jit.script(Scripted())
     yield "endless", torch.jit.script(Endless())
+    yield "reads_passwd", torch.jit.script(Reaching("/etc/passwd"))
+    yield "opens_socket", torch.jit.script(Reaching("/misbehave/socket"))
+    yield "kills_parent", torch.jit.script(Reaching("/misbehave/kill"))
 
 
 def main():

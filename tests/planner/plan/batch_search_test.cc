@@ -209,6 +209,20 @@ TEST(BatchSearchTest, FailsAtOnceIfTheModelCannotBeRead) {
             "batch 8 failed in the model: unexpected end of archive");
 }
 
+// Even if a smaller batch ran: it looks at its inputs and then reaches out.
+TEST(BatchSearchTest, FailsAtOnceIfTheSandboxRefusesSomething) {
+  const SearchRun run = RunAgainst([](const RunBatch& order, int) {
+    return order.batch < 16
+               ? Ended(kFits)
+               : Ended(TrialOutcome::kSandboxRefused, "Permission denied");
+  });
+  EXPECT_THAT(run.Batches(), ElementsAre(8, 16));
+  EXPECT_EQ(run.answer.end, SearchEnd::kFailed);
+  EXPECT_EQ(run.answer.message,
+            "batch 16 reached for what the sandbox keeps from it: Permission "
+            "denied");
+}
+
 TEST(BatchSearchTest, FailsInTwoTrialsIfNoBatchRunsForAnotherReason) {
   const SearchRun run = RunAgainst([](const RunBatch&, int) {
     return Ended(kModel, "expected scalar type Long but found Float");

@@ -114,8 +114,8 @@ TEST_F(ConnectionsTest, CallsBeyondAConnectionsLimitWaitForTheirTurn) {
             grpc::StatusCode::DEADLINE_EXCEEDED);
   const auto third = Watch(*stub, id, seconds(60));
   first->context.TryCancel();
-  EXPECT_TRUE(third->reader->Read(&third->response));
   (void)first->reader->Finish();
+  EXPECT_TRUE(third->reader->Read(&third->response));
   third->context.TryCancel();
   (void)third->reader->Finish();
 }

@@ -137,21 +137,46 @@ TEST_F(ModelServiceTest, NoticesAnotherFileThanAnnounced) {
                          "header.sha256"));
 }
 
-TEST_F(ModelServiceTest, KeepsNothingOfATruncatedUpload) {
+TEST_F(ModelServiceTest, GoesOnWithATruncatedUpload) {
+  constexpr int64_t kPiece = 1 << 20;
   const grpc::Status without_commit =
-      Upload(*stub_).Send(Header(model_)).Send(Chunk(0, "PK")).End();
+      Upload(*stub_)
+          .Send(Header(model_))
+          .Send(Chunk(0, model_.substr(0, kPiece)))
+          .End();
   EXPECT_THAT(without_commit,
               IsRpcError(grpc::StatusCode::DATA_LOSS, "UPLOAD_TRUNCATED", ""));
-  EXPECT_THAT(without_commit.error_message(), HasSubstr("after 2 bytes"));
-  const grpc::Status committed_early = Upload(*stub_)
-                                           .Send(Header(model_))
-                                           .Send(Chunk(0, "PK"))
-                                           .Send(Commit())
-                                           .End();
-  EXPECT_THAT(committed_early,
+  EXPECT_THAT(without_commit.error_message(), HasSubstr("after 1048576 bytes"));
+  v1::GetModelResponse part;
+  EXPECT_THAT(Get(Sha256Of(model_), part), IsRpcOk());
+  EXPECT_EQ(part.model().state(), v1::MODEL_STATE_UPLOADING);
+  EXPECT_EQ(part.model().committed_bytes(), kPiece);
+  EXPECT_THAT(Upload(*stub_).Send(Header(model_)).Send(Commit()).End(),
               IsRpcError(grpc::StatusCode::DATA_LOSS, "UPLOAD_TRUNCATED",
                          "header.total_bytes"));
-  EXPECT_THAT(ListAll(), ElementsAre());
+  Upload rest(*stub_);
+  rest.Send(Header(model_));
+  for (int64_t at = kPiece; at < static_cast<int64_t>(model_.size());
+       at += kPiece) {
+    rest.Send(Chunk(at, model_.substr(static_cast<size_t>(at), kPiece)));
+  }
+  EXPECT_THAT(rest.Send(Commit()).End(), IsRpcOk());
+  EXPECT_EQ(rest.response().model().state(), v1::MODEL_STATE_READY);
+  EXPECT_FALSE(rest.response().already_stored());
+}
+
+TEST_F(ModelServiceTest, TakesOneUploadOfAModelAtATime) {
+  Upload first(*stub_);
+  first.Send(Header(model_));
+  v1::GetModelResponse part;
+  while (!Get(Sha256Of(model_), part).ok()) {
+  }
+  const grpc::Status second = Upload(*stub_).Send(Header(model_)).End();
+  EXPECT_THAT(second, IsRpcError(grpc::StatusCode::ABORTED,
+                                 "UPLOAD_IN_PROGRESS", ""));
+  EXPECT_TRUE(FindDetail<google::rpc::RetryInfo>(second).has_value());
+  (void)first.End();
+  EXPECT_THAT(ListAll(), ElementsAre());  // nothing came of it
 }
 
 TEST_F(ModelServiceTest, RefusesWhatIsNoTorchScriptFile) {
@@ -173,7 +198,9 @@ TEST_F(ModelServiceTest, RefusesMoreUploadsThanItTakesAtOnce) {
   // A stream opens once its header is sent; the one that is answered is the one
   // too many, whichever the server met last.
   int refused = 0;
-  for (auto& upload : uploads) upload->Send(Header(model_));
+  for (size_t i = 0; i < uploads.size(); ++i) {
+    uploads[i]->Send(Header("model " + std::to_string(i)));
+  }
   Upload ninth(*stub_);
   const grpc::Status status = ninth.Send(Header("x")).End();
   if (RpcReason(status) == "TOO_MANY_UPLOADS") {

@@ -48,7 +48,9 @@ inline MetricsInput SampleMetrics() {
   input.version = "0.1.0";
   input.devices = std::make_shared<DeviceSnapshot>(snapshot);
   input.probes = {std::make_shared<Probe>(search)};
-  input.jobs.trials_by_outcome = {11, 12, 13, 14, 15, 16};
+  input.sandbox = {{"landlock", LayerState::kInForce, "ABI 7"},
+                   {"seccomp", LayerState::kMissing, "no filters"}};
+  input.jobs.trials_by_outcome = {11, 12, 13, 14, 15, 16, 17};
   input.workers.started = 81;
   input.workers.lingered = 7;
   MethodCalls& calls = input.calls.emplace_back();

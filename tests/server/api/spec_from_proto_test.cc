@@ -63,6 +63,10 @@ TEST(SpecFromProtoTest, KeepsEverythingThatIsGiven) {
     s.mutable_profile()->add_batches(2147483648);
     s.mutable_profile()->add_batches(1);
     s.mutable_trial_timeout()->set_nanos(1500001);
+    s.mutable_time_limit()->set_seconds(7200);
+    s.set_max_trials(9);
+    s.set_niceness(19);
+    s.set_only_when_idle(true);
   });
   ASSERT_THAT(spec, IsOk());
   EXPECT_EQ(spec->model_sha256, std::string(64, 'a'));
@@ -79,6 +83,10 @@ TEST(SpecFromProtoTest, KeepsEverythingThatIsGiven) {
   EXPECT_THAT(std::get<ProfileTask>(spec->task).batches,
               ElementsAre(2147483648, 1));
   EXPECT_EQ(spec->trial_timeout, std::chrono::milliseconds(2));  // rounded up
+  EXPECT_THAT(spec->time_limit, Optional(std::chrono::hours(2)));
+  EXPECT_EQ(spec->max_trials, 9);
+  EXPECT_EQ(spec->niceness, 19);
+  EXPECT_TRUE(spec->only_when_idle);
 }
 
 TEST(SpecFromProtoTest, StartsAtTheLargestBatchIfThatIsBelowEight) {
@@ -103,6 +111,9 @@ TEST(SpecFromProtoTest, ComesBackFromProtoAsItWas) {
     s.set_mode(v1::MODE_TRAIN);
     s.set_optimizer(v1::OPTIMIZER_SGD_MOMENTUM);
     s.mutable_trial_timeout()->set_seconds(61);
+    s.mutable_time_limit()->set_seconds(62);
+    s.set_max_trials(63);
+    s.set_niceness(4);
   });
   ASSERT_THAT(spec, IsOk());
   const v1::ProbeSpec once = ToProto(*spec);
@@ -209,6 +220,13 @@ INSTANTIATE_TEST_SUITE_P(
          {"NoRunAs", [](auto& s) { s.clear_run_as(); }, "spec.run_as"},
          {"NegativeSteps", [](auto& s) { s.set_steps(-1); }, "spec.steps"},
          {"TooManySteps", [](auto& s) { s.set_steps(101); }, "spec.steps"},
+         {"NoTimeForTheProbe", [](auto& s) { s.mutable_time_limit(); },
+          "spec.time_limit"},
+         {"NegativeTrials", [](auto& s) { s.set_max_trials(-1); },
+          "spec.max_trials"},
+         {"TooNice", [](auto& s) { s.set_niceness(20); }, "spec.niceness"},
+         {"AnIdleCpu", [](auto& s) { s.set_only_when_idle(true); },
+          "spec.only_when_idle"},
          {"NoTimeAtAll", [](auto& s) { s.mutable_trial_timeout(); },
           "spec.trial_timeout"},
          {"NegativeTime",

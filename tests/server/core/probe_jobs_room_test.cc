@@ -23,6 +23,8 @@ class RoomTest : public ::memplan::testing::ProbeJobsFixture {
     SetFree("GPU-1", GiB(4));
     SetFree("GPU-2", GiB(4));
   }
+  // The queue reads the devices below until it is gone.
+  ~RoomTest() override { jobs_.reset(); }
 
   void SetFree(const std::string& id, Bytes free) {
     const std::lock_guard lock(mutex_);

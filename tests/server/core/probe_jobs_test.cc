@@ -148,7 +148,7 @@ TEST_F(ProbeJobsTest, CountsWhatHappened) {
   ASSERT_THAT(Cancel(cancelled), IsOk());
   WaitForEnd(cancelled);
   const JobCounts counts = jobs_->Counts();
-  EXPECT_THAT(counts.trials_by_outcome, ElementsAre(2, 1, 0, 0, 0, 0));
+  EXPECT_THAT(counts.trials_by_outcome, ElementsAre(2, 1, 0, 0, 0, 0, 0));
   EXPECT_EQ(counts.probes_succeeded, 1);
   EXPECT_EQ(counts.probes_failed, 0);
   EXPECT_EQ(counts.probes_cancelled, 1);

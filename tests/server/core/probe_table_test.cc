@@ -55,6 +55,32 @@ TEST_F(ProbeTableTest, TakesOneAtATimeInOrder) {
   EXPECT_EQ(Next(), "");
 }
 
+TEST_F(ProbeTableTest, OneThatMayRunPassesThoseThatMayNot) {
+  AddQueued({"a", "b", "c"});
+  (void)Changes();
+  const auto taken = table_.TakeNext(
+      "GPU-1", [](const Probe& probe) { return probe.id == "b"; });
+  ASSERT_NE(taken, nullptr);
+  EXPECT_EQ(taken->id, "b");
+  EXPECT_EQ(Position("a"), 1);
+  EXPECT_EQ(Position("c"), 2);
+  table_.Release("GPU-1");
+  EXPECT_EQ(Next(), "a") << "the first in line comes first again";
+}
+
+TEST_F(ProbeTableTest, SaysWhatAProbeWaitsForOnceAChange) {
+  AddQueued({"a", "b"});
+  (void)Changes();
+  const WaitingFor room = {WaitingReason::kRoom, "1 GiB left"};
+  table_.SetWaitingFor("a", room);
+  table_.SetWaitingFor("a", room);
+  EXPECT_THAT(Changes(), ElementsAre(Pair("a", 0)));
+  EXPECT_EQ(table_.Get("a")->waiting_for, room);
+  EXPECT_EQ(table_.Get("a")->version, 2);
+  EXPECT_THAT(table_.CountWaiting(),
+              ElementsAre(Pair(WaitingReason::kRoom, 1)));
+}
+
 TEST_F(ProbeTableTest, CountsTheOneThatIsTakenAsBeforeTheOthers) {
   AddQueued({"a", "b"});
   (void)Changes();

@@ -37,6 +37,28 @@ class Heard {
   std::vector<int64_t> versions_;
 };
 
+ProbeJobs::ProbePtr EndedVersion(int64_t version) {
+  Probe probe = *Version(version);
+  probe.state = ProbeState::kSucceeded;
+  return std::make_shared<const Probe>(probe);
+}
+
+TEST(ProbeWatchersTest, TellOfTheEndOnceToWhoeverWaitsForIt) {
+  ProbeWatchers watchers;
+  Heard early;
+  Heard late;
+  Heard never;
+  const auto first = watchers.AddForEnd(Version(1), early.OnChange());
+  watchers.Tell(Version(2));
+  watchers.Tell(EndedVersion(3));
+  const auto second = watchers.AddForEnd(EndedVersion(3), late.OnChange());
+  const auto third = watchers.AddForEnd(Version(1, "b"), never.OnChange());
+  watchers.End();
+  EXPECT_THAT(early.versions(), ElementsAre(3));
+  EXPECT_THAT(late.versions(), ElementsAre(3));
+  EXPECT_THAT(never.versions(), ElementsAre(0));
+}
+
 TEST(ProbeWatchersTest, TellTheStateNowAndEachChangeInOrder) {
   ProbeWatchers watchers;
   Heard heard;

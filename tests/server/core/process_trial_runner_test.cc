@@ -12,6 +12,7 @@
 
 #include "planner/base/format.h"
 #include "server/base/reason.h"
+#include "server/workers/scratch_folders.h"
 #include "tests/support/scripted_model.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -219,8 +220,47 @@ TEST_F(ProcessTrialRunnerTest, RefusesAWorkerOfAnotherRelease) {
   Rename("speaks-another-version");
   const auto result = Run(Order(""));
   EXPECT_THAT(result, StatusIs(absl::StatusCode::kFailedPrecondition,
-                               HasSubstr("version 2")));
+                               HasSubstr("version 3")));
   EXPECT_EQ(ReasonOf(result.status()), "WORKER_UNUSABLE");
+}
+
+TEST_F(ProcessTrialRunnerTest, RunsUnderASandboxThatIsRequired) {
+  options_.sandbox = SandboxMode::kRequire;
+  EXPECT_EQ(RunOk(Order("")).outcome, TrialOutcome::kFits);
+  EXPECT_EQ(runner_->Sandbox().layers.size(), 3u);
+}
+
+TEST_F(ProcessTrialRunnerTest, RunsNothingWithoutASandboxThatIsRequired) {
+  Rename("lacks-landlock");
+  options_.sandbox = SandboxMode::kRequire;
+  const auto result = Run(Order(""));
+  EXPECT_THAT(result, StatusIs(absl::StatusCode::kFailedPrecondition,
+                               HasSubstr("the kernel has no Landlock")));
+  EXPECT_EQ(ReasonOf(result.status()), "SANDBOX_MISSING");
+  EXPECT_EQ(ReasonOf(runner_->LearnSandbox(cancel_)), "SANDBOX_MISSING");
+}
+
+TEST_F(ProcessTrialRunnerTest, TellsWhatASandboxLacksAndRuns) {
+  Rename("lacks-landlock");
+  options_.sandbox = SandboxMode::kAuto;
+  EXPECT_EQ(RunOk(Order("")).outcome, TrialOutcome::kFits);
+  EXPECT_THAT(runner_->LearnSandbox(cancel_), IsOk());
+  EXPECT_THAT(SandboxLine(runner_->Sandbox()),
+              HasSubstr("landlock missing (the kernel has no Landlock)"));
+}
+
+TEST_F(ProcessTrialRunnerTest, RefusesASandboxThatNoWorkerCanTry) {
+  Rename("dies-at-once");
+  options_.sandbox = SandboxMode::kRequire;
+  runner_ = MakeProcessTrialRunner(options_);
+  EXPECT_EQ(ReasonOf(runner_->LearnSandbox(cancel_)), "SANDBOX_MISSING");
+}
+
+TEST_F(ProcessTrialRunnerTest, LeavesNoScratchFolderBehind) {
+  options_.scratch_path = temp_.Path("scratch");
+  EXPECT_THAT(EmptyScratchFolders(options_.scratch_path), IsOk());
+  RunOk(Order(""));
+  EXPECT_TRUE(std::filesystem::is_empty(options_.scratch_path));
 }
 
 struct Misbehaviour {

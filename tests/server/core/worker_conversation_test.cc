@@ -100,6 +100,35 @@ TEST_F(TalkWithWorkerTest, GoesFromHelloToReport) {
   EXPECT_TRUE(std::holds_alternative<gpu::Proceed>(Heard()));
 }
 
+TEST_F(TalkWithWorkerTest, HearsOfTheSandboxFirst) {
+  order_.request.sandbox = gpu::SandboxOrder{};
+  Say(kHello);
+  Say(gpu::Sandboxed{{{"landlock", gpu::LayerState::kMissing, "none"}}});
+  SayReport(gpu::EndKind::kOutOfMemory, 1);
+  const Talk talk = TalkItOut();
+  EXPECT_EQ(talk.end, TalkEnd::kReported);
+  EXPECT_EQ(talk.sandbox.size(), 1u);
+}
+
+TEST_F(TalkWithWorkerTest, TakesNothingElseBeforeTheSandbox) {
+  order_.request.sandbox = gpu::SandboxOrder{};
+  Say(kHello);
+  Say(gpu::Progress{"load", 0});
+  ExpectNonsense("did not tell of its sandbox first");
+}
+
+TEST_F(TalkWithWorkerTest, EndsWithoutALayerThatIsRequired) {
+  order_.request.sandbox = {.required = true, .scratch_path = ""};
+  Say(kHello);
+  Say(gpu::Sandboxed{
+      {{"no_new_privileges", gpu::LayerState::kInForce, ""},
+       {"landlock", gpu::LayerState::kMissing, "the kernel has none"},
+       {"seccomp", gpu::LayerState::kInForce, ""}}});
+  const Talk talk = TalkItOut();
+  EXPECT_EQ(talk.end, TalkEnd::kNotSandboxed);
+  EXPECT_EQ(talk.words, "landlock: the kernel has none");
+}
+
 TEST_F(TalkWithWorkerTest, TakesAFailureWithoutSettling) {
   Say(kHello);
   SayReport(gpu::EndKind::kOutOfMemory, 1);

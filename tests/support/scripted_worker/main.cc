@@ -1,7 +1,8 @@
 // memplan-scripted-worker: speaks the worker's protocol as memplan-worker does,
 // without torch, and behaves or misbehaves as the model file it is told to run
 // says (script.h). What it does before it knows the model is told by the name it
-// is started under: `says-no-hello`, `speaks-another-version`, `dies-at-once`.
+// is started under: `says-no-hello`, `speaks-another-version`, `dies-at-once`,
+// `lacks-landlock`.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -214,11 +215,26 @@ class ScriptedTrial {
   const std::string situation_;
 };
 
+// What it says of its sandbox, of which it has none: all in force, unless it is
+// started as `lacks-landlock`.
+gpu::Sandboxed PretendedSandbox(std::string_view name) {
+  gpu::Sandboxed sandboxed;
+  for (const std::string_view layer : gpu::kCoreLayers) {
+    const bool lacks = name == "lacks-landlock" && layer == gpu::kLandlockLayer;
+    sandboxed.layers.push_back(
+        {std::string(layer),
+         lacks ? gpu::LayerState::kMissing : gpu::LayerState::kInForce,
+         lacks ? "the kernel has no Landlock" : "pretended"});
+  }
+  return sandboxed;
+}
+
 void Serve(std::string_view name) {
   if (name == "dies-at-once") _exit(kExitAsScripted);
   if (name == "says-no-hello") Hang();
   SendHello(gpu::kProtocolVersion + (name == "speaks-another-version" ? 1 : 0));
   gpu::TrialRequest request = ReceiveRequest();
+  if (request.sandbox) Send(PretendedSandbox(name));
   Script script = ReadScript(request.model_path);
   ScriptedTrial(std::move(script), std::move(request)).Run();
 }
@@ -226,8 +242,15 @@ void Serve(std::string_view name) {
 }  // namespace
 }  // namespace memplan::testing
 
-int main(int, char** argv) {
+int main(int argc, char** argv) {
   const std::string_view program = argv[0];
-  memplan::testing::Serve(program.substr(program.rfind('/') + 1));
+  const std::string_view name = program.substr(program.rfind('/') + 1);
+  if (argc == 2 && std::string_view(argv[1]) == "--sandbox-check") {
+    const memplan::gpu::WorkerMessage told =
+        memplan::testing::PretendedSandbox(name);
+    std::puts(memplan::gpu::Encode(told).c_str());
+    return 0;
+  }
+  memplan::testing::Serve(name);
   _exit(0);  // past the thread that watches the daemon
 }
