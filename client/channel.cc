@@ -22,9 +22,20 @@ constexpr char kServiceConfig[] = R"({"methodConfig": [{
     "maxAttempts": 4, "initialBackoff": "0.2s", "maxBackoff": "1s",
     "backoffMultiplier": 2, "retryableStatusCodes": ["UNAVAILABLE"]}}]})";
 
+std::shared_ptr<grpc::ChannelCredentials> Credentials(
+    const DaemonAddress& address, const TlsTexts& tls) {
+  if (!address.socket_path.empty() || tls.ca.empty()) {
+    return grpc::InsecureChannelCredentials();
+  }
+  return grpc::SslCredentials({.pem_root_certs = tls.ca,
+                               .pem_private_key = tls.key,
+                               .pem_cert_chain = tls.certificate});
+}
+
 }  // namespace
 
-std::shared_ptr<grpc::Channel> MakeChannel(const DaemonAddress& address) {
+std::shared_ptr<grpc::Channel> MakeChannel(const DaemonAddress& address,
+                                           const TlsTexts& tls) {
   grpc::ChannelArguments arguments;
   arguments.SetServiceConfigJSON(kServiceConfig);
   arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
@@ -38,8 +49,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const DaemonAddress& address) {
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   }
-  return grpc::CreateCustomChannel(
-      address.target, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address.target, Credentials(address, tls),
+                                   arguments);
 }
 
 }  // namespace memplan

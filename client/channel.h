@@ -8,12 +8,15 @@
 #include <memory>
 
 #include "client/address.h"
+#include "client/tls.h"
 
 namespace memplan {
 
 // A channel that connects at its first call. Unary reads that end in UNAVAILABLE
 // are sent up to four times within about a second; nothing else is repeated.
-std::shared_ptr<grpc::Channel> MakeChannel(const DaemonAddress& address);
+// Over TCP with TLS if `tls` has texts; a unix socket needs none.
+std::shared_ptr<grpc::Channel> MakeChannel(const DaemonAddress& address,
+                                           const TlsTexts& tls);
 
 }  // namespace memplan
 

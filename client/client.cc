@@ -39,7 +39,8 @@ bool HasEnded(v1::ProbeState state) {
 }
 
 Client::Client(ClientOptions options) : options_(std::move(options)) {
-  const std::shared_ptr<grpc::Channel> channel = MakeChannel(options_.address);
+  const std::shared_ptr<grpc::Channel> channel =
+      MakeChannel(options_.address, options_.tls);
   models_ = v1::ModelService::NewStub(channel);
   devices_ = v1::DeviceService::NewStub(channel);
   plans_ = v1::PlanService::NewStub(channel);

@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/address.h"
+#include "client/tls.h"
 #include "memplan/v1/device_service.grpc.pb.h"
 #include "memplan/v1/model_service.grpc.pb.h"
 #include "memplan/v1/plan_service.grpc.pb.h"
@@ -32,6 +33,8 @@ class ModelFile;
 
 struct ClientOptions {
   DaemonAddress address;
+  // For an address that is HOST:PORT; empty texts for no TLS.
+  TlsTexts tls = {};
   // The longest a short call may take. An upload gets a second more for each MiB.
   std::chrono::milliseconds timeout = std::chrono::seconds(15);
   // How long a watch or an upload tries to reach a daemon that has gone away.

@@ -109,6 +109,18 @@ void AddDaemonFlags(CLI::App& verb, DaemonOptions& options) {
       "The longest a call may take (default 15s); an upload gets a second more "
       "for each MiB, watching has no limit")
       ->group(kDaemonGroup);
+  const auto add_tls = [&verb](const char* name, std::string& path,
+                               const char* help) {
+    verb.add_option(name, path, help)->type_name("FILE")->group(kDaemonGroup);
+  };
+  add_tls("--tls-ca", options.tls.ca,
+          "PEM file of the CA of a daemon that is called over TCP with TLS (or "
+          "MEMPLAN_TLS_CA)");
+  add_tls(
+      "--tls-certificate", options.tls.certificate,
+      "PEM file of the certificate to show it (or MEMPLAN_TLS_CERTIFICATE)");
+  add_tls("--tls-key", options.tls.key,
+          "PEM file of the certificate's key (or MEMPLAN_TLS_KEY)");
 }
 
 void AddPrivateDaemonFlags(CLI::App& verb, DaemonOptions& options) {

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/cli/printer.h"
+#include "client/tls.h"
 #include "planner/base/bytes.h"
 
 namespace memplan {
@@ -22,6 +23,7 @@ namespace memplan {
 struct DaemonOptions {
   std::string address;  // the flag; ConnectionRule in connection.h has the rest
   std::chrono::milliseconds timeout = std::chrono::seconds(15);
+  TlsPaths tls;  // the flags; MEMPLAN_TLS_… stand in for those left out
   // For verbs that may start a daemon of their own.
   bool local = false;
   // What that daemon stores is of no use later, so that commands which start one

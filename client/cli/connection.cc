@@ -23,6 +23,22 @@ Connection ConnectTo(DaemonAddress address, const DaemonOptions& options) {
               .address = std::move(address), .timeout = options.timeout})};
 }
 
+// The flags, else the environment's variables. A mistake is one of usage.
+absl::StatusOr<TlsTexts> TlsOf(const DaemonOptions& options) {
+  TlsPaths paths = options.tls;
+  const auto complete = [](std::string& path, const char* variable) {
+    if (path.empty()) path = EnvironmentValue(variable);
+  };
+  complete(paths.ca, "MEMPLAN_TLS_CA");
+  complete(paths.certificate, "MEMPLAN_TLS_CERTIFICATE");
+  complete(paths.key, "MEMPLAN_TLS_KEY");
+  absl::StatusOr<TlsTexts> texts = ReadTls(paths);
+  if (!texts.ok() && absl::IsInvalidArgument(texts.status())) {
+    return UsageError(std::string(texts.status().message()));
+  }
+  return texts;
+}
+
 absl::StatusOr<Connection> ConnectToNamed(const std::string& text,
                                           const DaemonOptions& options) {
   absl::StatusOr<DaemonAddress> address = ParseAddress(text);
@@ -36,7 +52,15 @@ absl::StatusOr<Connection> ConnectToNamed(const std::string& text,
                      "; start memplan-server there, or name another "
                      "daemon with --address"));
   }
-  return ConnectTo(*std::move(address), options);
+  if (!address->socket_path.empty()) {
+    return ConnectTo(*std::move(address), options);
+  }
+  MEMPLAN_ASSIGN_OR_RETURN(TlsTexts tls, TlsOf(options));
+  return Connection{.private_daemon = nullptr,
+                    .client = std::make_unique<Client>(
+                        ClientOptions{.address = *std::move(address),
+                                      .tls = std::move(tls),
+                                      .timeout = options.timeout})};
 }
 
 // `flag`, else the environment's variable, as an argument of memplan-server.

@@ -153,8 +153,9 @@ absl::Status PrivateDaemon::Spawn() {
   absl::Cleanup close_err = [&err] { close(err.writing); };
   stderr_ = std::make_unique<PipeReader>(err.reading, kReadyWords);
   std::vector<std::string> arguments = {
-      options_.program, "--socket",  socket_path_, "--listen",
-      "none",           "--metrics", "none",       "--exit-with-stdin"};
+      options_.program, "--socket",         socket_path_, "--observer-socket",
+      "none",           "--listen",         "none",       "--metrics",
+      "none",           "--exit-with-stdin"};
   arguments.insert(arguments.end(), options_.arguments.begin(),
                    options_.arguments.end());
   if (options_.has_own_store) {

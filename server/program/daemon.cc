@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
+#include "server/base/reason.h"
 #include "server/devices/context_reading.h"
 #include "server/devices/script_device_reader.h"
 #include "server/program/liveness.h"
@@ -79,6 +80,15 @@ std::optional<int64_t> Bound(int64_t most) {
   return most > 0 ? std::optional(most) : std::nullopt;
 }
 
+// A store that another daemon has says what to do; what the system said does not.
+absl::Status WithStoreAdvice(const absl::Status& status) {
+  if (ReasonOf(status) == "STORE_IN_USE") return status;
+  return {status.code(),
+          absl::StrCat(status.message(),
+                       "; let the daemon's user write there, or choose another "
+                       "folder with --store")};
+}
+
 std::string OrNone(const std::optional<HostPort>& address) {
   return address ? FormatHostPort(*address) : "none";
 }
@@ -108,7 +118,9 @@ absl::Status Daemon::ClaimSockets() {
 }
 
 absl::Status Daemon::OpenStore() {
-  MEMPLAN_ASSIGN_OR_RETURN(folder_, StoreFolder::Open(options_.store));
+  auto folder = StoreFolder::Open(options_.store);
+  if (!folder.ok()) return WithStoreAdvice(folder.status());
+  folder_ = *std::move(folder);
   MEMPLAN_ASSIGN_OR_RETURN(database_, Database::Open(folder_->database_path()));
   MEMPLAN_ASSIGN_OR_RETURN(
       models_, OpenModelStore(*folder_, *database_, options_.store_rules));

@@ -67,7 +67,9 @@ absl::Status ClaimSocketPath(const UnixSocket& socket,
   struct stat there = {};
   if (lstat(path.c_str(), &there) != 0) {
     if (errno == ENOENT) return absl::OkStatus();
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot examine ", path));
+    return absl::ErrnoToStatus(
+        errno,
+        absl::StrCat("cannot examine ", path, "; choose another with ", flag));
   }
   if (!S_ISSOCK(there.st_mode)) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -59,9 +59,10 @@ TEST_F(PrivateDaemonTest, ServesOnASocketOfItsOwnUntilDestroyed) {
   ASSERT_THAT(daemon, IsOk());
   const std::string socket = (*daemon)->socket_path();
   const pid_t pid = (*daemon)->pid();
-  EXPECT_EQ(Arguments(), "--socket " + socket +
-                             " --listen none --metrics none "
-                             "--exit-with-stdin --store /s\n");
+  EXPECT_EQ(Arguments(),
+            "--socket " + socket +
+                " --observer-socket none --listen none --metrics none "
+                "--exit-with-stdin --store /s\n");
   const std::filesystem::path socket_folder =
       std::filesystem::path(socket).parent_path();
   EXPECT_EQ(std::filesystem::status(socket_folder).permissions(),

@@ -32,9 +32,9 @@ TEST_F(StartErrorsTest, NamesWhatAnotherDaemonHas) {
   EXPECT_THAT(WordsOf({}), AllOf(HasSubstr("a daemon answers at " + Socket()),
                                  HasSubstr("stop it, or choose another")));
   const std::string other = dir_.Path("other.sock");
-  EXPECT_THAT(
-      WordsOf({"--socket", other}),
-      AllOf(HasSubstr(std::to_string(first.pid())), HasSubstr("--store")));
+  EXPECT_THAT(WordsOf({"--socket", other}),
+              AllOf(HasSubstr("with pid " + std::to_string(first.pid())),
+                    HasSubstr("choose another folder")));
   const std::string store = dir_.Path("other");
   EXPECT_THAT(WordsOf({"--socket", other, "--store", store, "--listen",
                        ValueIn(ready, "tcp")}),

@@ -132,6 +132,23 @@ TEST_F(TlsTest, ServesANewCertificateWithoutARestart) {
   EXPECT_FALSE(Call(address, "client", "ours").ok());
 }
 
+TEST_F(TlsTest, TheCommandLineShowsItsCertificate) {
+  ServerProcess server(TlsArguments("first"));
+  const std::string address = ValueIn(server.WaitUntilReady(), "tcp");
+  const auto run = [&](const std::string& pair) {
+    const std::string command = absl::StrCat(
+        MEMPLAN_PROGRAM " devices --address ", address, " --tls-ca ",
+        dir_.Path("ours.pem"), " --tls-key ", dir_.Path(pair + "/key.pem"),
+        " --tls-certificate ", dir_.Path(pair + "/cert.pem"), " >",
+        dir_.Path("log"), " 2>&1");
+    return WEXITSTATUS(std::system(command.c_str()));
+  };
+  EXPECT_EQ(run("client"), 0) << ReadText(dir_.Path("log"));
+  EXPECT_THAT(ReadText(dir_.Path("log")), HasSubstr("cpu"));
+  EXPECT_EQ(run("stranger"), 5) << ReadText(dir_.Path("log"));
+  EXPECT_EQ(run("none"), 1) << ReadText(dir_.Path("log"));
+}
+
 TEST_F(TlsTest, IsNeededBeyondLoopback) {
   EXPECT_THAT(WordsWith(Arguments({"--listen", "0.0.0.0:0"})),
               AllOf(HasSubstr("only loopback"), HasSubstr("--tls-certificate"),
