@@ -24,7 +24,6 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::system_clock;
 
-constexpr char kHangs[] = R"({"on_batch": {"*": "hangs"}})";
 constexpr int kPatienceMillis = 30'000;
 
 class ConnectionsTest : public ServerProgramTest {

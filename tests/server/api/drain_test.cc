@@ -26,7 +26,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr char kHangs[] = R"({"on_batch": {"*": "hangs"}})";
 // More than any run here takes by itself, on a loaded machine too.
 constexpr seconds kSlack{20};
 

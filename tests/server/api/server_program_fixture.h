@@ -68,6 +68,9 @@ inline std::string HealthOf(const std::shared_ptr<grpc::Channel>& channel,
   return health;
 }
 
+// The script of a model whose every trial hangs.
+inline constexpr char kHangs[] = R"({"on_batch": {"*": "hangs"}})";
+
 class ServerProgramTest : public ::testing::Test {
  protected:
   std::vector<std::string> Arguments(std::vector<std::string> more = {}) const {
