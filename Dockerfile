@@ -29,14 +29,16 @@ RUN cmake --preset release -DMEMPLAN_BUILD_WORKER=OFF -DMEMPLAN_BUILD_TESTS=OFF 
 # The worker alone, with libtorch from the wheels of scripts/requirements.txt, or
 # from an environment of scripts/setup that is mounted at /opt/venv.
 FROM build AS build-worker
+ARG JOBS=2
 RUN [ -e /opt/venv/lib ] \
  || { apt-get install -y -qq --no-install-recommends python3 python3-venv \
  && python3 -m venv /opt/venv \
  && /opt/venv/bin/pip install --quiet --no-deps --requirement scripts/requirements.txt; }
 RUN cmake --preset release -DMEMPLAN_BUILD_WORKER=ON -DMEMPLAN_VENV=/opt/venv \
+      -DCMAKE_CXX_COMPILER_LAUNCHER= \
  && cmake --build --preset release --parallel ${JOBS} --target memplan-worker \
- && cmake --install build/release --prefix /out --component worker --strip \
- && cmake --install build/release --prefix /out --component torch
+ && cmake --install build/release --prefix /out/worker --component worker --strip \
+ && cmake --install build/release --prefix /out/worker --component torch
 
 FROM ${BASE_IMAGE} AS daemon
 ARG VERSION=0.1.0
@@ -54,6 +56,8 @@ RUN --mount=type=bind,from=build,source=/out.packages,target=/tmp/packages \
  && install -d -o memplan -g memplan -m 0700 /var/lib/memplan \
  && install -d -o memplan -g memplan -m 0755 /run/memplan
 COPY --from=build /out/bin/ /usr/local/bin/
+# What NVIDIA's runtime is to bring in: all GPUs, with NVML and no more.
+ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=utility
 USER memplan
 VOLUME ["/var/lib/memplan", "/run/memplan"]
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["memplan", "status"]
@@ -61,8 +65,8 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["memplan", "stat
 ENTRYPOINT ["memplan-server", "--store", "/var/lib/memplan", "--socket", "/run/memplan/memplan.sock"]
 CMD ["--worker", "none"]
 
+# All else that its libraries need comes with the wheels or with apt.
 FROM daemon AS worker
-COPY --from=build-worker /out/lib/memplan/ /usr/local/lib/memplan/
-COPY --from=build-worker /out/bin/memplan-worker /usr/local/bin/
-ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
+ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility
 CMD []
+COPY --from=build-worker /out/worker/ /usr/local/
