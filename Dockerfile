@@ -14,14 +14,16 @@ WORKDIR /src
 COPY scripts/packages.txt scripts/
 RUN apt-get update -qq \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-      build-essential cmake ninja-build pkg-config \
+      build-essential ccache cmake ninja-build pkg-config \
       $(sed -n '/^# Libraries of the daemon/,/^$/{/^#/!p}' scripts/packages.txt)
 COPY . .
 ARG BUILD_OPTIONS="-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16"
 ARG JOBS=2
-# Beside the programs goes a list of the packages that their libraries are in.
-RUN cmake --preset release -DMEMPLAN_BUILD_WORKER=OFF -DMEMPLAN_BUILD_TESTS=OFF \
-      -DCMAKE_CXX_COMPILER_LAUNCHER= ${BUILD_OPTIONS} \
+# Beside the programs goes a list of the packages that their libraries are in. The
+# compiler's cache outlives a build, so that the next compiles what has changed.
+RUN --mount=type=cache,target=/root/.cache/ccache \
+    cmake --preset release -DMEMPLAN_BUILD_WORKER=OFF -DMEMPLAN_BUILD_TESTS=OFF \
+      ${BUILD_OPTIONS} \
  && cmake --build --preset release --parallel ${JOBS} --target memplan memplan-server \
  && cmake --install build/release --prefix /out --component programs --strip \
  && deploy/container/packages-of /out/bin/* > /out.packages
@@ -34,8 +36,8 @@ RUN [ -e /opt/venv/lib ] \
  || { apt-get install -y -qq --no-install-recommends python3 python3-venv \
  && python3 -m venv /opt/venv \
  && /opt/venv/bin/pip install --quiet --no-deps --requirement scripts/requirements.txt; }
-RUN cmake --preset release -DMEMPLAN_BUILD_WORKER=ON -DMEMPLAN_VENV=/opt/venv \
-      -DCMAKE_CXX_COMPILER_LAUNCHER= \
+RUN --mount=type=cache,target=/root/.cache/ccache \
+    cmake --preset release -DMEMPLAN_BUILD_WORKER=ON -DMEMPLAN_VENV=/opt/venv \
  && cmake --build --preset release --parallel ${JOBS} --target memplan-worker \
  && cmake --install build/release --prefix /out/worker --component worker --strip \
  && cmake --install build/release --prefix /out/worker --component torch
