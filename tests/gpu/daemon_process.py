@@ -49,8 +49,8 @@ class DaemonProcess:
         children = pathlib.Path(f"/proc/{self.pid}/task").glob("*/children")
         return [int(pid) for file in children for pid in file.read_text().split()]
 
-    def kill_a_worker(self):
-        deadline = time.monotonic() + 60
+    def kill_a_worker(self, patience=60):
+        deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
             for pid in self.workers():
                 os.kill(pid, signal.SIGKILL)
