@@ -1,9 +1,9 @@
 #include "client/comeback.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
+
+#include "client/waiting.h"
 
 namespace memplan {
 namespace {
@@ -12,13 +12,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause = milliseconds(100);
 constexpr milliseconds kLongestPause = std::chrono::seconds(3);
-
-void WaitUnlessStopped(milliseconds delay, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, delay, [] { return false; });
-}
 
 }  // namespace
 

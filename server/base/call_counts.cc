@@ -49,6 +49,12 @@ void CallCounts::End(size_t place, int code, std::chrono::nanoseconds took) {
   counts.nanoseconds += took.count();
 }
 
+int64_t CallCounts::InProgress() const {
+  int64_t calls = 0;
+  for (const auto& counts : counts_) calls += counts->in_progress;
+  return calls;
+}
+
 std::vector<MethodCalls> CallCounts::Read() const {
   std::vector<MethodCalls> read;
   for (const auto& counts : counts_) {

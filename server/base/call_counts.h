@@ -75,6 +75,8 @@ class CallCounts {
   // `code` is gRPC's.
   void End(size_t place, int code, std::chrono::nanoseconds took);
 
+  // Calls that have begun and not ended, of all methods.
+  int64_t InProgress() const;
   // Every method, the others together last.
   std::vector<MethodCalls> Read() const;
 

@@ -36,7 +36,7 @@ void ReadList(const toml::array& array, FileSetting& setting) {
   std::vector<std::string> texts;
   for (const toml::node& node : array) {
     const auto text = node.value<std::string>();
-    if (!node.is_string() || text->find(',') != std::string::npos) {
+    if (!node.is_string() || !text || text->find(',') != std::string::npos) {
       setting.wrong = "a list takes texts without commas";
       return;
     }
@@ -49,19 +49,19 @@ FileSetting ReadSetting(std::string key, const toml::node& node) {
   FileSetting setting;
   setting.key = std::move(key);
   setting.line = static_cast<int>(node.source().begin.line);
-  if (node.is_string()) {
-    setting.text = *node.value<std::string>();
-  } else if (node.is_integer()) {
+  if (const auto* text = node.as_string()) {
+    setting.text = text->get();
+  } else if (const auto* integer = node.as_integer()) {
     setting.form = TomlForm::kInteger;
-    setting.text = absl::StrCat(*node.value<int64_t>());
-  } else if (node.is_floating_point()) {
+    setting.text = absl::StrCat(integer->get());
+  } else if (const auto* number = node.as_floating_point()) {
     setting.form = TomlForm::kFloat;
-    setting.text = WriteRatio(*node.value<double>());
-  } else if (node.is_boolean()) {
+    setting.text = WriteRatio(number->get());
+  } else if (const auto* yes = node.as_boolean()) {
     setting.form = TomlForm::kBoolean;
-    setting.text = *node.value<bool>() ? "true" : "false";
-  } else if (node.is_array()) {
-    ReadList(*node.as_array(), setting);
+    setting.text = yes->get() ? "true" : "false";
+  } else if (const auto* list = node.as_array()) {
+    ReadList(*list, setting);
   } else {
     setting.wrong = node.is_table() ? "tables are not used; all keys stand at "
                                       "the top level"

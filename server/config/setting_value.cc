@@ -68,7 +68,7 @@ SettingValue AnyCount(CountRange range, std::function<void(int64_t)> set,
   return value;
 }
 
-SettingValue OrNone(std::string form, std::string& target) {
+SettingValue OrNone(const std::string& form, std::string& target) {
   SettingValue value;
   value.form = absl::StrCat(form, "|none");
   value.read = [&target](const std::string& text) -> absl::Status {
@@ -197,7 +197,7 @@ SettingValue ListValue(std::vector<std::string>& target) {
   return value;
 }
 
-SettingValue WordValue(std::vector<std::string> words,
+SettingValue WordValue(const std::vector<std::string>& words,
                        std::function<void(size_t)> set,
                        std::function<size_t()> get) {
   SettingValue value;

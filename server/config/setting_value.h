@@ -82,7 +82,7 @@ SettingValue ChoiceValue(Meaning& target,
                          std::vector<std::pair<std::string, Meaning>> words);
 
 // As ChoiceValue, for the place of a word among `words`.
-SettingValue WordValue(std::vector<std::string> words,
+SettingValue WordValue(const std::vector<std::string>& words,
                        std::function<void(size_t)> set,
                        std::function<size_t()> get);
 
@@ -96,8 +96,7 @@ SettingValue ChoiceValue(Meaning& target,
     meanings.push_back(meaning);
   }
   return WordValue(
-      std::move(texts),
-      [&target, meanings](size_t place) { target = meanings[place]; },
+      texts, [&target, meanings](size_t place) { target = meanings[place]; },
       [&target, meanings] {
         size_t place = 0;
         while (meanings[place] != target) ++place;

@@ -39,7 +39,8 @@ void CheckObject(const json& object, const std::string& pointer,
     if (members.contains(name)) continue;
     std::string known;
     for (const std::string& member : members) {
-      known += (known.empty() ? "" : ", ") + member;
+      if (!known.empty()) known += ", ";
+      known += member;
     }
     throw WrongScript(pointer + "/" + name,
                       "no such member; there are " + known);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/log.h"
 #include "server/base/reason.h"
 
 namespace memplan {
@@ -173,6 +174,8 @@ class Execution {
 
   absl::StatusOr<TrialResult> RunTrial(const TrialOrder& order) const {
     ProbeProgress progress = FirstProgress(order);
+    const LogContext log({{"trial", absl::StrCat(progress.trial_number)},
+                          {"batch", absl::StrCat(progress.batch)}});
     tools_.on_progress(progress);
     return tools_.runner.Run(
         order, tools_.cancel, [&](const gpu::Progress& worker) {

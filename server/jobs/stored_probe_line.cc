@@ -57,8 +57,9 @@ ProbeJobs::ProbePtr StoredProbeJobs::TakeRunnable(
     if (auto why = starts_.WhyResting(std::chrono::steady_clock::now())) {
       missing = WaitingFor{WaitingReason::kWorkers, *std::move(why)};
     }
-    if (missing) waiting.emplace_back(probe.id, *std::move(missing));
-    return !missing.has_value();
+    if (!missing) return true;
+    waiting.emplace_back(probe.id, *std::move(missing));
+    return false;
   };
   ProbePtr next = table_.TakeNext(device_id, may_run);
   for (auto& [id, missing] : waiting) {

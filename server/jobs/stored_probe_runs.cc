@@ -11,13 +11,29 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/log.h"
 #include "server/base/reason.h"
 #include "server/jobs/stored_probe_jobs.h"
 
 namespace memplan {
+namespace {
+
+std::string EndWords(const Probe& probe) {
+  if (probe.error) {
+    return absl::StrCat(probe.error->reason, ": ", probe.error->message);
+  }
+  if (probe.state == ProbeState::kCancelled) return "cancelled";
+  if (!probe.plan) return "profiled";
+  return absl::StrCat("safe batch ", probe.plan->answer.safe_batch);
+}
+
+}  // namespace
 
 void StoredProbeJobs::RunProbe(Probe probe, RunningProbe& running,
                                const std::optional<DeviceReading>& reading) {
+  const LogContext log({{"probe_id", probe.id},
+                        {"device", probe.spec.device_id},
+                        {"model", probe.spec.model_sha256}});
   if (reading) CheckDevice(probe, *reading);
   probe.state = ProbeState::kRunning;
   probe.start_time = std::chrono::system_clock::now();
@@ -29,6 +45,8 @@ void StoredProbeJobs::RunProbe(Probe probe, RunningProbe& running,
     return;
   }
   Publish(probe);
+  spdlog::info("the probe begins, with {} trials of before",
+               probe.trials.size());
   ProbeEnding ending = Execute(probe, running);
   if (ending.state == ProbeState::kCancelled) {
     const std::lock_guard lock(mutex_);
@@ -97,7 +115,7 @@ bool StoredProbeJobs::Pause(std::chrono::milliseconds length,
 }
 
 void StoredProbeJobs::BeginAnew(Probe& probe, std::string why) {
-  spdlog::info("probe {} begins anew: {}", probe.id, why);
+  spdlog::info("the probe begins anew: {}", why);
   probe.trials.clear();
   probe.worker_version.clear();
   probe.begun_anew_reason = std::move(why);
@@ -121,7 +139,7 @@ void StoredProbeJobs::KeepTrial(Probe& probe, const Trial& trial,
 std::string StoredProbeJobs::TracePath(const Probe& probe, int number) {
   const auto path = store_.TracePath(probe.id, number);
   if (path.ok()) return *path;
-  spdlog::warn("trial {} of probe {} keeps no trace: {}", number, probe.id,
+  spdlog::warn("trial {} keeps no trace: {}", number,
                std::string(path.status().message()));
   return "";
 }
@@ -132,6 +150,8 @@ void StoredProbeJobs::End(Probe& probe, ProbeEnding ending) {
   probe.error = std::move(ending.error);
   probe.end_time = std::chrono::system_clock::now();
   probe.progress.reset();
+  spdlog::info("the probe has ended after {} trials: {}", probe.trials.size(),
+               EndWords(probe));
   probe.queue_position = 0;
   ++probe.version;
   if (absl::Status status = Save(probe); !status.ok()) {

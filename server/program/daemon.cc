@@ -33,8 +33,10 @@ constexpr milliseconds kDeviceInterval = seconds(2);
 constexpr milliseconds kContextPatience = seconds(5);
 // How often the parts are looked at.
 constexpr milliseconds kPartInterval = seconds(2);
-// What calls have at the least, so that those whose answer is ready get it.
-constexpr milliseconds kLeastCallPatience = milliseconds(500);
+// How often an ending daemon looks whether calls are in progress, and what is
+// left to answers on their way once none is, or the grace is over.
+constexpr milliseconds kCallPoll = milliseconds(10);
+constexpr milliseconds kLastPatience = milliseconds(500);
 // At most eight uploads and a few short calls wait for the disk at a time.
 constexpr int kDiskThreads = 2;
 constexpr size_t kDiskQueue = 256;
@@ -58,10 +60,14 @@ ContextReader BeginContext(DeviceMonitor& devices,
   };
 }
 
-milliseconds PatienceUntil(std::chrono::steady_clock::time_point deadline) {
-  return std::max(kLeastCallPatience,
-                  std::chrono::ceil<milliseconds>(
-                      deadline - std::chrono::steady_clock::now()));
+// gRPC's own end waits as long for clients that are connected and say nothing as
+// for calls.
+void WaitForCalls(const CallCounts& calls,
+                  std::chrono::steady_clock::time_point deadline) {
+  while (calls.InProgress() > 0 &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(kCallPoll);
+  }
 }
 
 absl::StatusOr<DeviceReader> ReaderOf(const std::string& devices) {
@@ -342,7 +348,8 @@ void Daemon::Stop() {
   // First, so that no trial waits for a driver that hangs.
   if (devices_ != nullptr) devices_->Stop();
   if (jobs_ != nullptr) jobs_->Stop();
-  if (rpc_ != nullptr) rpc_->Shutdown(PatienceUntil(drained_by_));
+  WaitForCalls(calls_, drained_by_);
+  if (rpc_ != nullptr) rpc_->Shutdown(kLastPatience);
   if (disk_ != nullptr) disk_->Stop();
   if (replays_ != nullptr) replays_->Stop();
   metrics_page_ = nullptr;

@@ -21,7 +21,7 @@ template <auto kFree>
 struct Freed {
   template <typename Object>
   void operator()(Object* object) const {
-    kFree(object);
+    (void)kFree(object);
   }
 };
 using File = std::unique_ptr<std::FILE, Freed<std::fclose>>;

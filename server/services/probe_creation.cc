@@ -1,9 +1,12 @@
 #include "server/services/probe_creation.h"
 
+#include <spdlog/spdlog.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/base/reason.h"
 #include "server/convert/probe_to_proto.h"
 #include "server/convert/spec_from_proto.h"
@@ -28,10 +31,12 @@ absl::Status CheckRequestId(const std::string& request_id) {
 }  // namespace
 
 ProbeCreation::ProbeCreation(const ProbeSupport& support, UnaryAnswer answer,
+                             std::string call_id,
                              const v1::CreateProbeRequest& request,
                              v1::CreateProbeResponse& response)
     : support_(support),
       answer_(std::move(answer)),
+      call_id_(std::move(call_id)),
       request_(request),
       response_(response) {}
 
@@ -57,16 +62,22 @@ absl::Status ProbeCreation::CheckDevice(const SnapshotOr& snapshot) {
 
 absl::Status ProbeCreation::CheckWorkerAndCreate() {
   MEMPLAN_RETURN_IF_ERROR(support_.runner.CheckUsable());
-  support_.jobs.Create(std::move(spec_), request_.request_id(),
-                       [self = shared_from_this()](
-                           const absl::StatusOr<ProbeJobs::ProbePtr>& probe) {
-                         self->answer_.Finish([&] {
-                           if (probe.ok())
-                             *self->response_.mutable_probe() =
-                                 ToProto(**probe);
-                           return probe.status();
-                         });
-                       });
+  support_.jobs.Create(
+      std::move(spec_), request_.request_id(),
+      [self = shared_from_this()](
+          const absl::StatusOr<ProbeJobs::ProbePtr>& probe) {
+        self->answer_.Finish([&] { return self->Answer(probe); });
+      });
+  return absl::OkStatus();
+}
+
+absl::Status ProbeCreation::Answer(
+    const absl::StatusOr<ProbeJobs::ProbePtr>& probe) {
+  if (!probe.ok()) return probe.status();
+  *response_.mutable_probe() = ToProto(**probe);
+  // The one line in which a call and what comes of it meet.
+  const LogContext log({{"request_id", call_id_}, {"probe_id", (*probe)->id}});
+  spdlog::info("the probe is taken");
   return absl::OkStatus();
 }
 

@@ -36,9 +36,10 @@ struct ProbeSupport {
 // Lives as long as a step is to come; used by one thread at a time.
 class ProbeCreation : public std::enable_shared_from_this<ProbeCreation> {
  public:
-  // `request` and `response` live until the answer is given.
+  // `request` and `response` live until the answer is given. `call_id` is the
+  // call's request id, for the log.
   ProbeCreation(const ProbeSupport& support, UnaryAnswer answer,
-                const v1::CreateProbeRequest& request,
+                std::string call_id, const v1::CreateProbeRequest& request,
                 v1::CreateProbeResponse& response);
 
   // Takes the first step. An error is for the caller to answer with.
@@ -48,9 +49,11 @@ class ProbeCreation : public std::enable_shared_from_this<ProbeCreation> {
   absl::Status CheckDevice(
       const absl::StatusOr<std::shared_ptr<const DeviceSnapshot>>& snapshot);
   absl::Status CheckWorkerAndCreate();
+  absl::Status Answer(const absl::StatusOr<ProbeJobs::ProbePtr>& probe);
 
   const ProbeSupport support_;
   const UnaryAnswer answer_;
+  const std::string call_id_;
   const v1::CreateProbeRequest& request_;
   v1::CreateProbeResponse& response_;
   ProbeSpec spec_;

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "planner/base/status_macros.h"
 #include "server/convert/probe_to_proto.h"
+#include "server/services/call_observer.h"
 #include "server/services/page.h"
 #include "server/services/refusals.h"
 #include "server/services/unary_answer.h"
@@ -63,8 +64,8 @@ grpc::ServerUnaryReactor* ProbeService::CreateProbe(
     grpc::CallbackServerContext* context, const v1::CreateProbeRequest* request,
     v1::CreateProbeResponse* response) {
   return AnswerLater(context, [&](const UnaryAnswer& answer) {
-    return std::make_shared<ProbeCreation>(support_, answer, *request,
-                                           *response)
+    return std::make_shared<ProbeCreation>(
+               support_, answer, RequestIdOf(*context), *request, *response)
         ->Start();
   });
 }

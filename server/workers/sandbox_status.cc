@@ -46,6 +46,7 @@ std::string_view SandboxModeName(SandboxMode mode) {
 std::vector<SandboxLayer> LayersFromWorker(
     const std::vector<gpu::SandboxLayer>& layers) {
   std::vector<SandboxLayer> told;
+  told.reserve(layers.size());
   for (const gpu::SandboxLayer& layer : layers) {
     told.push_back({layer.name, StateFrom(layer.state), layer.detail});
   }

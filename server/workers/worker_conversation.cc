@@ -80,7 +80,8 @@ class Conversation {
     }
     talk_.sandbox = sandboxed->layers;
     const auto missing = gpu::CoreLayersMissing(talk_.sandbox);
-    if (!order_.request.sandbox->required || missing.empty()) return true;
+    const auto& asked = order_.request.sandbox;
+    if (!asked || !asked->required || missing.empty()) return true;
     return End(TalkEnd::kNotSandboxed, absl::StrJoin(missing, "; "));
   }
 

@@ -28,8 +28,9 @@ class SandboxedWorkerTest(IntegrationTest):
         return [verb, pathlib.Path(MODELS) / f"{name}.pt", "--device", "cpu", "--cap", "1MiB",
                 *more]
 
-    def profile(self, name, *more):
-        return self.memplan_json(*self.on_cpu("profile", name, *more))["trials"][0]
+    def refused_trial(self, name):
+        profile = self.on_cpu("profile", name, "--input", "float32[B,4]", "--batch", "1")
+        return self.memplan_json(*profile, code=ERROR)["trials"][0]
 
     def test_a_probe_finds_the_same_as_without(self):
         mlp = self.on_cpu("probe", "mlp", "--input", "float32[B,64]", "--train", "sgd",
@@ -54,7 +55,7 @@ class SandboxedWorkerTest(IntegrationTest):
         for name, words in (("reads_passwd", "Permission denied"),
                             ("opens_socket", "Operation not permitted"),
                             ("kills_parent", "Operation not permitted")):
-            trial = self.profile(name, "--input", "float32[B,4]", "--batch", "1")
+            trial = self.refused_trial(name)
             self.assertEqual(trial["outcome"], "TRIAL_OUTCOME_SANDBOX_REFUSED", trial["message"])
             self.assertIn(words, trial["message"])
         _, err = self.memplan(*self.on_cpu("probe", "reads_passwd", "--input", "float32[B,4]"),

@@ -64,7 +64,8 @@ TEST(EncodeTest, WritesARequest) {
     "device": "cuda", "inputs": ["int64[B,T]{0..30000}", "float32[2*B,3]"],
     "dimensions": {"T": 256, "S": 2147483648}, "batch": 37, "mode": "train",
     "optimizer": "sgd-momentum", "run_as": "eager", "steps": 100,
-    "cap": 2147483648})"));
+    "cap": 2147483648,
+    "sandbox": {"required": true, "scratch_path": "/s/1"}})"));
 }
 
 TEST(EncodeTest, WritesAReport) {

@@ -26,7 +26,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr char kHangs[] = R"({"on_batch": {"*": "hangs"}})";
 // More than any run here takes by itself, on a loaded machine too.
 constexpr seconds kSlack{20};
 
@@ -61,18 +60,10 @@ class DrainTest : public ServerProgramTest {
   }
   grpc::Status TryToCreateAProbe() {
     TestContext context;
-    v1::CreateProbeRequest request;
-    v1::ProbeSpec& spec = *request.mutable_spec();
-    spec.set_model_sha256(Sha256Of(ScriptedModel(kHangs)));
-    spec.set_device_id("cpu");
-    spec.add_inputs("float32[B,3]");
-    spec.set_mode(v1::MODE_INFER);
-    spec.set_run_as(v1::RUN_AS_TORCHSCRIPT);
-    spec.set_cap_bytes(1 << 30);
-    spec.mutable_search()->set_max_batch(100);
     v1::CreateProbeResponse response;
     return v1::ProbeService::NewStub(SocketChannel())
-        ->CreateProbe(&context, request, &response);
+        ->CreateProbe(&context, SearchRequest(ScriptedModel(kHangs)),
+                      &response);
   }
   // A watch of a probe that has sent its first message.
   struct OpenWatch {

@@ -13,7 +13,8 @@ namespace memplan {
 namespace {
 
 // Words of that shape in the sources that are no reasons.
-const std::set<std::string> kNoReasons = {"MEMPLAN_SERVER_CONFIG",
+const std::set<std::string> kNoReasons = {"CONFIGURATION_DIRECTORY",
+                                          "MEMPLAN_SERVER_CONFIG",
                                           "XDG_RUNTIME_DIR", "XDG_STATE_HOME"};
 
 std::string Text(const std::filesystem::path& path) {

@@ -172,8 +172,8 @@ TEST_F(ModelServiceTest, TakesOneUploadOfAModelAtATime) {
   while (!Get(Sha256Of(model_), part).ok()) {
   }
   const grpc::Status second = Upload(*stub_).Send(Header(model_)).End();
-  EXPECT_THAT(second, IsRpcError(grpc::StatusCode::ABORTED,
-                                 "UPLOAD_IN_PROGRESS", ""));
+  EXPECT_THAT(second,
+              IsRpcError(grpc::StatusCode::ABORTED, "UPLOAD_IN_PROGRESS", ""));
   EXPECT_TRUE(FindDetail<google::rpc::RetryInfo>(second).has_value());
   (void)first.End();
   EXPECT_THAT(ListAll(), ElementsAre());  // nothing came of it

@@ -68,6 +68,9 @@ inline std::string HealthOf(const std::shared_ptr<grpc::Channel>& channel,
   return health;
 }
 
+// The script of a model whose every trial hangs.
+inline constexpr char kHangs[] = R"({"on_batch": {"*": "hangs"}})";
+
 class ServerProgramTest : public ::testing::Test {
  protected:
   std::vector<std::string> Arguments(std::vector<std::string> more = {}) const {
@@ -94,6 +97,19 @@ class ServerProgramTest : public ::testing::Test {
     return v1::DeviceService::NewStub(channel)->ListDevices(&context, {},
                                                             &response);
   }
+  // A search on `cpu` of the model with these bytes.
+  static v1::CreateProbeRequest SearchRequest(const std::string& bytes) {
+    v1::CreateProbeRequest request;
+    v1::ProbeSpec& spec = *request.mutable_spec();
+    spec.set_model_sha256(Sha256Of(bytes));
+    spec.set_device_id("cpu");
+    spec.add_inputs("float32[B,3]");
+    spec.set_mode(v1::MODE_INFER);
+    spec.set_run_as(v1::RUN_AS_TORCHSCRIPT);
+    spec.set_cap_bytes(1 << 30);
+    spec.mutable_search()->set_max_batch(100);
+    return request;
+  }
   // Uploads a model that behaves as `script` says, and starts a search for it.
   static std::string StartSearch(const std::shared_ptr<grpc::Channel>& channel,
                                  const std::string& script) {
@@ -105,19 +121,10 @@ class ServerProgramTest : public ::testing::Test {
                     .Send(Commit())
                     .End(),
                 IsRpcOk());
-    v1::CreateProbeRequest request;
-    v1::ProbeSpec& spec = *request.mutable_spec();
-    spec.set_model_sha256(Sha256Of(bytes));
-    spec.set_device_id("cpu");
-    spec.add_inputs("float32[B,3]");
-    spec.set_mode(v1::MODE_INFER);
-    spec.set_run_as(v1::RUN_AS_TORCHSCRIPT);
-    spec.set_cap_bytes(1 << 30);
-    spec.mutable_search()->set_max_batch(100);
     TestContext context;
     v1::CreateProbeResponse response;
     EXPECT_THAT(v1::ProbeService::NewStub(channel)->CreateProbe(
-                    &context, request, &response),
+                    &context, SearchRequest(bytes), &response),
                 IsRpcOk());
     return response.probe().id();
   }

@@ -203,6 +203,33 @@ TEST_F(ServerProgramTest, LogsJsonWithTheClientsRequestIdAtTheLevelSet) {
   EXPECT_FALSE(got["request_id"].get<std::string>().empty());
 }
 
+TEST_F(ServerProgramTest, LogsWhichCallMadeAProbeAndHowThatEnded) {
+  ServerProcess server(Arguments());
+  server.WaitUntilReady();
+  const std::string id = StartSearch(SocketChannel(), R"({"limit_batch": 9})");
+  const auto stub = v1::ProbeService::NewStub(SocketChannel());
+  v1::WaitProbeRequest request;
+  request.set_id(id);
+  v1::WaitProbeResponse response;
+  TestContext context;
+  ASSERT_THAT(stub->WaitProbe(&context, request, &response), IsRpcOk());
+  server.Signal(SIGTERM);
+  std::istringstream lines(server.WaitForWords());
+  std::map<std::string, nlohmann::json> by_message;
+  for (std::string line; std::getline(lines, line);) {
+    const auto object = nlohmann::json::parse(line);
+    if (object.value("probe_id", "") == id) {
+      by_message[object["message"]] = object;
+    }
+  }
+  EXPECT_FALSE(by_message["the probe is taken"]["request_id"].is_null());
+  const std::string end = "the probe has ended after " +
+                          std::to_string(response.probe().trials_size()) +
+                          " trials: safe batch 9";
+  EXPECT_EQ(by_message[end]["device"], "cpu");
+  EXPECT_EQ(by_message[end]["model"], response.probe().spec().model_sha256());
+}
+
 TEST_F(ServerProgramTest, RefusesALogLevelThatIsNone) {
   ServerProcess server(Arguments());
   server.WaitUntilReady();

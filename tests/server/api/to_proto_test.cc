@@ -252,6 +252,7 @@ TEST(ProbeToProtoTest, CarriesARunningProbe) {
                   largest_running_batch: 16
                   smallest_failing_batch: 64
                 }
+                largest_running_batch: 16
                 version: 12
               )pb"));
 }
@@ -332,12 +333,18 @@ TEST(ModelToProtoTest, CarriesEverything) {
   EXPECT_THAT(ToProto(Model{.sha256 = "abc",
                             .display_name = "resnet50.pt",
                             .size_bytes = 9,
-                            .create_time = AtMicros(-500'000)}),
+                            .create_time = AtMicros(-500'000),
+                            .state = ModelState::kUploading,
+                            .committed_bytes = 4,
+                            .last_use_time = AtMicros(2'000'000)}),
               EqualsText(R"pb(
                 sha256: "abc"
                 display_name: "resnet50.pt"
                 size_bytes: 9
                 create_time { seconds: -1 nanos: 500000000 }
+                state: MODEL_STATE_UPLOADING
+                committed_bytes: 4
+                last_use_time { seconds: 2 }
               )pb"));
 }
 

@@ -26,6 +26,7 @@ TEST(CallCountsTest, CountsByMethodAndCode) {
   counts.Begin(get);
   counts.Begin(get);
   counts.End(get, 5, microseconds(60));
+  EXPECT_EQ(counts.InProgress(), 1);
   const MethodCalls calls = counts.Read()[0];
   EXPECT_EQ(calls.method.method, "GetThing");
   EXPECT_EQ(calls.in_progress, 1);

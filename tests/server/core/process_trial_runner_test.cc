@@ -341,7 +341,7 @@ INSTANTIATE_TEST_SUITE_P(Situations, MisbehavingWorkerTest,
                              {"frame too long",
                               "spoke nonsense and was killed"},
                              {"nonsense", "spoke nonsense and was killed"},
-                             {"hello again", "said hello twice"},
+                             {"hello again", "a second time"},
                          }),
                          [](const auto& test) {
                            std::string name = test.param.situation;

@@ -190,7 +190,7 @@ TEST_F(TalkWithWorkerTest, WantsTheHelloFirstAndOnce) {
 TEST_F(TalkWithWorkerTest, WantsOneHello) {
   Say(kHello);
   Say(kHello);
-  ExpectNonsense("hello twice");
+  ExpectNonsense("a second time");
 }
 
 TEST_F(TalkWithWorkerTest, WantsOneSettling) {
