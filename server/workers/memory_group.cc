@@ -84,11 +84,13 @@ absl::StatusOr<std::string> OwnGroup(const std::string& own_group) {
   return absl::NotFoundError("this process is in no cgroup v2 that it can see");
 }
 
-// The folder of this process's group, below where cgroup v2 is mounted.
+// The folder of this process's group, below where cgroup v2 is mounted: a mount
+// that can be written, if there are several.
 absl::StatusOr<std::string> OwnFolder(const ControlGroupSystem& system) {
   MEMPLAN_ASSIGN_OR_RETURN(const std::string group, OwnGroup(system.own_group));
   std::ifstream file(system.mounts);
   std::string line;
+  std::string found;
   while (std::getline(file, line)) {
     std::istringstream words(line);
     std::string device;
@@ -96,8 +98,11 @@ absl::StatusOr<std::string> OwnFolder(const ControlGroupSystem& system) {
     std::string type;
     if (!(words >> device >> folder >> type) || type != "cgroup2") continue;
     folder += group;
-    if (access((folder + "/cgroup.procs").c_str(), F_OK) == 0) return folder;
+    const std::string processes = folder + "/cgroup.procs";
+    if (access(processes.c_str(), W_OK) == 0) return folder;
+    if (found.empty() && access(processes.c_str(), F_OK) == 0) found = folder;
   }
+  if (!found.empty()) return found;
   return absl::NotFoundError("cgroup v2 is not mounted here");
 }
 
