@@ -148,6 +148,7 @@ absl::Status Daemon::StartJobs() {
   workers.sandbox = options_.sandbox;
   workers.scratch_path = folder_->scratch_path();
   MEMPLAN_RETURN_IF_ERROR(EmptyScratchFolders(workers.scratch_path));
+  workers.memory_groups = MemoryGroups::Open(options_.worker_memory);
   runner_ = MakeProcessTrialRunner(std::move(workers));
   if (absl::Status usable = runner_->CheckUsable();
       !usable.ok() && options_.worker != kNoWorker) {
@@ -243,7 +244,7 @@ MetricsInput Daemon::ReadMetrics() const {
           .probes = jobs_->List(),
           .jobs = jobs_->Counts(),
           .workers = runner_->Counts(),
-          .sandbox = runner_->Sandbox().layers,
+          .sandbox = AllLayers(runner_->Sandbox()),
           .calls = calls_.Read(),
           .parts = parts(),
           .state = state_,
@@ -260,7 +261,7 @@ ServerStatus Daemon::ReadStatus() const {
   status.log_level = GetLogLevel();
   status.parts = parts();
   status.limits = ReadLimits();
-  status.sandbox = runner_->Sandbox().layers;
+  status.sandbox = AllLayers(runner_->Sandbox());
   status.store_path = folder_->path();
   status.worker_path = options_.worker;
   return status;

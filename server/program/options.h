@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "planner/base/bytes.h"
 #include "server/base/log.h"
 #include "server/jobs/probe_jobs.h"
 #include "server/program/default_paths.h"
@@ -44,6 +45,7 @@ struct ServerOptions {
   ProbeJobs::Options jobs;
   std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
   SandboxMode sandbox = SandboxMode::kAuto;  // of the workers
+  Bytes worker_memory{0};  // host memory that each worker may use; 0: any
   bool exit_with_stdin = false;
   // With fewer GPUs than these the devices count as failing.
   int64_t expected_gpus = 0;

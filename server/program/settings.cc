@@ -94,6 +94,8 @@ std::vector<Setting> PlaceSettings(ServerOptions& options) {
                                  {"auto", SandboxMode::kAuto},
                                  {"off", SandboxMode::kOff}}),
        "Whether models are shut in: always, as far as the kernel can, or not"},
+      {"worker_memory", BytesValue(options.worker_memory),
+       "Host memory that each worker may use, by cgroup v2; 0 is no limit"},
       {"worker_library_path", TextValue(options.worker_library_path),
        "LD_LIBRARY_PATH of the worker alone, where libtorch is not found "
        "without"},

@@ -95,6 +95,12 @@ class StandardRunner : public ProcessTrialRunner {
     // for.
     (void)signal(SIGCHLD, SIG_DFL);
     sandbox_.mode = options_.sandbox;
+    if (!options_.scratch_path.empty()) {
+      sandbox_.daemon_layers.push_back(ScratchFolderLayer());
+    }
+    if (options_.memory_groups != nullptr) {
+      sandbox_.daemon_layers.push_back(options_.memory_groups->layer());
+    }
   }
 
   absl::Status CheckUsable() const override;
@@ -116,11 +122,13 @@ class StandardRunner : public ProcessTrialRunner {
 
  private:
   absl::StatusOr<ScratchFolder> MakeScratch() const;
+  absl::StatusOr<MemoryGroup> MakeGroup() const;
   std::vector<std::string> Environment(const std::string& device_id,
                                        const ScratchFolder& scratch) const;
   void Learn(const std::vector<gpu::SandboxLayer>& layers, std::string fault);
   absl::StatusOr<Worker> Start(const TrialOrder& order,
-                               const ScratchFolder& scratch);
+                               const ScratchFolder& scratch,
+                               const MemoryGroup& group);
   Talk TalkTo(const Worker& worker, const TrialOrder& order,
               const ScratchFolder& scratch, const CancelSignal& cancel,
               Clock::time_point begun, const ContextReader& context,
@@ -209,6 +217,13 @@ absl::StatusOr<ScratchFolder> StandardRunner::MakeScratch() const {
   return scratch;
 }
 
+absl::StatusOr<MemoryGroup> StandardRunner::MakeGroup() const {
+  if (options_.memory_groups == nullptr) return MemoryGroup();
+  auto group = options_.memory_groups->Make();
+  if (!group.ok()) return WithReason(group.status(), "HOST_EXHAUSTED");
+  return group;
+}
+
 std::vector<std::string> StandardRunner::Environment(
     const std::string& device_id, const ScratchFolder& scratch) const {
   WorkerSurroundings surroundings = surroundings_;
@@ -220,17 +235,18 @@ std::vector<std::string> StandardRunner::Environment(
 }
 
 absl::StatusOr<Worker> StandardRunner::Start(const TrialOrder& order,
-                                             const ScratchFolder& scratch) {
+                                             const ScratchFolder& scratch,
+                                             const MemoryGroup& group) {
   absl::Status usable = CheckUsable();
   if (usable.ok()) {
     auto worker =
         StartWorker(options_.program, Environment(order.device_id, scratch),
                     options_.trace_bytes);
-    if (worker.ok()) {
+    usable = worker.ok() ? group.Add(worker->process->pid()) : worker.status();
+    if (usable.ok()) {
       Count(&WorkerCounts::started);
       return worker;
     }
-    usable = worker.status();
     if (absl::IsFailedPrecondition(usable)) {
       usable = Unusable(std::string(usable.message()));
     } else if (absl::IsResourceExhausted(usable)) {
@@ -250,14 +266,16 @@ absl::StatusOr<TrialResult> StandardRunner::Run(
     context = options_.begin_context(order.device_id);
   }
   const Clock::time_point begun = Clock::now();
-  // Outlives the worker.
+  // Both outlive the worker.
   MEMPLAN_ASSIGN_OR_RETURN(const ScratchFolder scratch, MakeScratch());
-  MEMPLAN_ASSIGN_OR_RETURN(Worker worker, Start(order, scratch));
+  MEMPLAN_ASSIGN_OR_RETURN(const MemoryGroup group, MakeGroup());
+  MEMPLAN_ASSIGN_OR_RETURN(Worker worker, Start(order, scratch, group));
   BeNice(worker.process->pid(), order.niceness);
   Talk talk =
       TalkTo(worker, order, scratch, cancel, begun, context, on_progress);
   if (!talk.sandbox.empty()) Learn(talk.sandbox, "");
   const bool said_hello = talk.said_hello;
+  const std::string phase = talk.phase;
   std::string version = talk.torch_version;
   MEMPLAN_ASSIGN_OR_RETURN(TrialResult result,
                            Conclude(worker, order, cancel, std::move(talk)));
@@ -265,6 +283,10 @@ absl::StatusOr<TrialResult> StandardRunner::Run(
   result.never_started =
       !said_hello && result.trial.outcome == TrialOutcome::kWorkerDied;
   Trial& trial = result.trial;
+  if (trial.outcome == TrialOutcome::kWorkerDied &&
+      group.WasKilledByItsLimit()) {
+    trial.message = options_.memory_groups->KilledText(phase);
+  }
   trial.batch = order.request.batch;
   trial.purpose = order.purpose;
   if (!trial.cap) trial.cap = order.request.cap;

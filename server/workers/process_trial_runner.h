@@ -18,6 +18,7 @@
 #include "planner/base/bytes.h"
 #include "server/devices/context_reading.h"
 #include "server/jobs/trial_runner.h"
+#include "server/workers/memory_group.h"
 #include "server/workers/sandbox_status.h"
 
 namespace memplan {
@@ -38,6 +39,8 @@ struct WorkerOptions {
   // Where each trial's own folder is made (scratch_folders.h); empty: workers
   // have this process's TMPDIR and HOME.
   std::string scratch_path;
+  // Bounds the memory of workers; none: they have no bound, and no such layer.
+  std::shared_ptr<MemoryGroups> memory_groups;
   Bytes trace_bytes = MiB(128);  // room for the trace of a trial
   // The GPUs are made up (--devices script:FILE): a real worker is refused on
   // them.

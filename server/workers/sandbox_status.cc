@@ -53,18 +53,26 @@ std::vector<SandboxLayer> LayersFromWorker(
   return told;
 }
 
+std::vector<SandboxLayer> AllLayers(const SandboxStatus& status) {
+  std::vector<SandboxLayer> all = status.layers;
+  all.insert(all.end(), status.daemon_layers.begin(),
+             status.daemon_layers.end());
+  return all;
+}
+
 std::string SandboxLine(const SandboxStatus& status) {
   std::string line =
       absl::StrCat("sandbox ", std::string(SandboxModeName(status.mode)), ":");
-  if (status.layers.empty()) {
-    return absl::StrCat(line, " ",
-                        status.mode == SandboxMode::kOff
-                            ? "models run with all the rights of this daemon"
-                        : status.fault.empty() ? "not yet tried"
-                                               : status.fault);
-  }
   const char* separator = " ";
-  for (const SandboxLayer& layer : status.layers) {
+  if (status.layers.empty()) {
+    absl::StrAppend(&line, " ",
+                    status.mode == SandboxMode::kOff
+                        ? "models run with all the rights of this daemon"
+                    : status.fault.empty() ? "not yet tried"
+                                           : status.fault);
+    separator = "; ";
+  }
+  for (const SandboxLayer& layer : AllLayers(status)) {
     absl::StrAppend(&line, separator, layer.name, " ",
                     std::string(StateWords(layer.state)));
     if (!layer.detail.empty()) absl::StrAppend(&line, " (", layer.detail, ")");

@@ -23,9 +23,11 @@ std::string_view SandboxModeName(SandboxMode mode);
 
 struct SandboxStatus {
   SandboxMode mode = SandboxMode::kOff;
-  // Those that the worker applies and those that are the daemon's; empty until
-  // a worker has tried them, which takes a second after the start.
+  // Those that the worker applies; empty until one has tried them, which takes a
+  // second after the start.
   std::vector<SandboxLayer> layers;
+  // Those that the daemon applies from outside, whatever the mode.
+  std::vector<SandboxLayer> daemon_layers;
   // Why no worker could try them; empty if one has, or none has yet.
   std::string fault;
 };
@@ -33,6 +35,9 @@ struct SandboxStatus {
 // What a worker told, in the words of the server's status.
 std::vector<SandboxLayer> LayersFromWorker(
     const std::vector<gpu::SandboxLayer>& layers);
+
+// The worker's and the daemon's.
+std::vector<SandboxLayer> AllLayers(const SandboxStatus& status);
 
 // One line for the log: `sandbox auto: landlock in force (ABI 7…), …`.
 std::string SandboxLine(const SandboxStatus& status);

@@ -83,4 +83,9 @@ absl::Status EmptyScratchFolders(const std::string& parent) {
   return absl::OkStatus();
 }
 
+SandboxLayer ScratchFolderLayer() {
+  return {"scratch_folder", LayerState::kInForce,
+          "HOME and TMPDIR of each worker, removed after its trial"};
+}
+
 }  // namespace memplan

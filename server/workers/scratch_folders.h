@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/base/server_status.h"
 
 namespace memplan {
 
@@ -34,6 +35,9 @@ class ScratchFolder {
 // Makes the folder `parent` for this user alone if it is not there, and removes
 // what trials of an earlier daemon left in it.
 absl::Status EmptyScratchFolders(const std::string& parent);
+
+// `scratch_folder`, a layer of the workers' sandbox.
+SandboxLayer ScratchFolderLayer();
 
 }  // namespace memplan
 

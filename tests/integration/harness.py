@@ -23,11 +23,11 @@ import time
 import unittest
 import zipfile
 
-BIN = pathlib.Path(os.environ["MEMPLAN_TEST_BIN"])
+BIN = pathlib.Path(os.environ["MEMPLAN_TEST_BIN"]).resolve()
 MEMPLAN = BIN / "memplan"
 SERVER = BIN / "memplan-server"
 WORKER = BIN / "memplan-worker"
-SCRIPTED_WORKER = pathlib.Path(os.environ["MEMPLAN_TEST_SCRIPTED"])
+SCRIPTED_WORKER = pathlib.Path(os.environ["MEMPLAN_TEST_SCRIPTED"]).resolve()
 MODELS = os.environ.get("MEMPLAN_TEST_MODELS", "")
 PROMTOOL = os.environ.get("MEMPLAN_TEST_PROMTOOL", "")
 

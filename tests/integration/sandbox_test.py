@@ -78,7 +78,10 @@ class DaemonTest(IntegrationTest):
     def test_what_is_missing_is_told(self):
         self.lack_landlock()
         server = self.start_server()
-        layers = wait_until(self.layers, "the sandbox to be tried")
+        layers = wait_until(lambda: "landlock" in self.layers() and self.layers(),
+                            "the sandbox to be tried")
+        self.assertEqual(layers["scratch_folder"], "SANDBOX_LAYER_STATE_IN_FORCE")
+        self.assertEqual(layers["memory_limit"], "SANDBOX_LAYER_STATE_OFF")
         self.assertEqual(layers["landlock"], "SANDBOX_LAYER_STATE_MISSING")
         self.assertEqual(layers["seccomp"], "SANDBOX_LAYER_STATE_IN_FORCE")
         with urllib.request.urlopen(f"http://{server.metrics}/metrics") as page:

@@ -51,6 +51,8 @@ class UnitTest(unittest.TestCase):
     def test_what_workers_need_is_not_taken_away(self):
         for name in "MemoryDenyWriteExecute", "PrivateDevices", "ProcSubset", "ProtectProc":
             self.assertEqual(self.settings(name), [])
+        self.assertEqual(self.settings("Delegate"), ["memory"])
+        self.assertEqual(self.settings("ProtectControlGroups"), ["no"])
         devices = self.settings("DeviceAllow")
         for group in "nvidia", "nvidia-frontend", "nvidiactl", "nvidia-uvm", "nvidia-caps":
             self.assertIn(f"char-{group} rw", devices)

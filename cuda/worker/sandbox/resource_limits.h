@@ -13,7 +13,7 @@ namespace memplan::gpu {
 //
 // Not limited: address space (CUDA reserves far more than a host has), processor
 // time (a trial has a deadline), processes (the kernel counts all of the user's,
-// and the filter lets none be started), memory (the daemon's cgroup).
+// and the filter lets none be started), memory (the daemon's worker_memory).
 absl::StatusOr<std::string> LimitResources();
 
 }  // namespace memplan::gpu

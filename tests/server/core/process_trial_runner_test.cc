@@ -13,6 +13,7 @@
 #include "planner/base/format.h"
 #include "server/base/reason.h"
 #include "server/workers/scratch_folders.h"
+#include "tests/server/core/fake_control_groups.h"
 #include "tests/support/scripted_model.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -20,6 +21,7 @@
 namespace memplan {
 namespace {
 
+using ::memplan::testing::FakeControlGroups;
 using ::memplan::testing::IsOk;
 using ::memplan::testing::ScriptedModel;
 using ::memplan::testing::StatusIs;
@@ -261,6 +263,59 @@ TEST_F(ProcessTrialRunnerTest, LeavesNoScratchFolderBehind) {
   EXPECT_THAT(EmptyScratchFolders(options_.scratch_path), IsOk());
   RunOk(Order(""));
   EXPECT_TRUE(std::filesystem::is_empty(options_.scratch_path));
+}
+
+std::vector<std::string> Names(const std::vector<SandboxLayer>& layers) {
+  std::vector<std::string> names;
+  for (const SandboxLayer& layer : layers) names.push_back(layer.name);
+  return names;
+}
+
+TEST_F(ProcessTrialRunnerTest, TellsTheDaemonsLayersBeforeAWorkerTriedItsOwn) {
+  options_.scratch_path = temp_.Path("scratch");
+  options_.memory_groups = MemoryGroups::Open(Bytes(0));
+  runner_ = MakeProcessTrialRunner(options_);
+  const SandboxStatus status = runner_->Sandbox();
+  EXPECT_THAT(Names(AllLayers(status)),
+              ElementsAre("scratch_folder", "memory_limit"));
+  EXPECT_THAT(SandboxLine(status),
+              AllOf(HasSubstr("all the rights of this daemon; scratch_folder"),
+                    HasSubstr("memory_limit off (worker_memory is 0)")));
+}
+
+TEST_F(ProcessTrialRunnerTest, BoundsAWorkerBeforeItGetsItsRequest) {
+  FakeControlGroups groups;
+  options_.memory_groups = MemoryGroups::Open(MiB(64), groups.system());
+  std::string bounded;
+  on_progress_ = [&](const gpu::Progress&) {
+    if (bounded.empty()) bounded = groups.Read("trial-1/cgroup.procs");
+  };
+  EXPECT_EQ(RunOk(Order("")).outcome, TrialOutcome::kFits);
+  EXPECT_NE(bounded, "");
+  EXPECT_EQ(groups.removed, 1);
+}
+
+TEST_F(ProcessTrialRunnerTest, TellsThatItsMemoryLimitKilledAWorker) {
+  FakeControlGroups groups;
+  options_.memory_groups = MemoryGroups::Open(MiB(64), groups.system());
+  groups.new_group["memory.events"] = "oom 1\noom_kill 1\n";
+  const Trial killed = RunOk(Order("dies by signal 9"));
+  EXPECT_EQ(killed.outcome, TrialOutcome::kWorkerDied);
+  EXPECT_THAT(killed.message,
+              AllOf(HasSubstr("more host memory than"),
+                    HasSubstr("worker_memory, 64.0 MiB; raise it")));
+  groups.new_group["memory.events"] = "oom 0\noom_kill 0\n";
+  EXPECT_THAT(RunOk(Order("dies by signal 9")).message,
+              HasSubstr("killed by signal 9"));
+}
+
+TEST_F(ProcessTrialRunnerTest, RunsNoWorkerThatItCannotBound) {
+  FakeControlGroups groups;
+  options_.memory_groups = MemoryGroups::Open(MiB(64), groups.system());
+  groups.new_group.erase("cgroup.procs");
+  EXPECT_EQ(ReasonOf(Run(Order("")).status()), "HOST_EXHAUSTED");
+  EXPECT_EQ(runner_->Counts().start_failed, 1);
+  EXPECT_EQ(groups.removed, 1);
 }
 
 struct Misbehaviour {
