@@ -117,7 +117,7 @@ class ObservedCall : public grpc::experimental::Interceptor {
 
   void End(const grpc::Status& status) {
     const Clock::time_point now = Clock::now();
-    const Clock::duration took = now - *begun_;
+    const Clock::duration took = now - begun_.value_or(now);
     begun_.reset();
     counts_.End(place_, status.error_code(), took);
     const CallMethod& method = counts_.method(place_);
