@@ -152,10 +152,15 @@ absl::Status PrivateDaemon::Spawn() {
   MEMPLAN_ASSIGN_OR_RETURN(const Pipe err, MakePipe());
   absl::Cleanup close_err = [&err] { close(err.writing); };
   stderr_ = std::make_unique<PipeReader>(err.reading, kReadyWords);
-  std::vector<std::string> arguments = {
-      options_.program, "--socket",         socket_path_, "--observer-socket",
-      "none",           "--listen",         "none",       "--metrics",
-      "none",           "--exit-with-stdin"};
+  // It ends with its command, which has cancelled what it waited for; what it
+  // says is for people.
+  std::vector<std::string> arguments = {options_.program, "--socket",
+                                        socket_path_,     "--observer-socket",
+                                        "none",           "--listen",
+                                        "none",           "--metrics",
+                                        "none",           "--exit-with-stdin",
+                                        "--drain-grace",  "0",
+                                        "--log-format",   "text"};
   arguments.insert(arguments.end(), options_.arguments.begin(),
                    options_.arguments.end());
   if (options_.has_own_store) {

@@ -16,7 +16,7 @@ class Ticker {
  public:
   // Calls `work`, which must not throw, each `interval` after its last end.
   Ticker(std::chrono::milliseconds interval, std::function<void()> work)
-      : thread_([interval, work = std::move(work)](std::stop_token stop) {
+      : thread_([interval, work = std::move(work)](const std::stop_token& stop) {
           std::mutex mutex;
           std::condition_variable_any never;
           std::unique_lock lock(mutex);

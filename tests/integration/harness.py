@@ -82,7 +82,8 @@ class Server:
         self.address = f"unix:{self.socket}"
         self.environment = environment
         self.command = [str(SERVER), "--store", str(self.store), "--socket", str(self.socket),
-                        "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", *map(str, arguments)]
+                        "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0",
+                        "--drain-grace", "1s", *map(str, arguments)]
         self.process = None
 
     def start(self):

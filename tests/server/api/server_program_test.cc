@@ -42,7 +42,7 @@ TEST_F(ServerProgramTest, ServesOnTheSocketOnTcpAndTheMetricsPage) {
 }
 
 TEST_F(ServerProgramTest, EndsInOrderOnSigtermWithAWatchOpen) {
-  ServerProcess server(Arguments());
+  ServerProcess server(Arguments({"--drain-grace", "1s"}));
   server.WaitUntilReady();
   const std::string id =
       StartSearch(SocketChannel(), R"({"on_batch": {"8": "hangs"}})");
