@@ -62,7 +62,8 @@ TEST_F(PrivateDaemonTest, ServesOnASocketOfItsOwnUntilDestroyed) {
   EXPECT_EQ(Arguments(),
             "--socket " + socket +
                 " --observer-socket none --listen none --metrics none "
-                "--exit-with-stdin --store /s\n");
+                "--exit-with-stdin --drain-grace 0 --log-format text "
+                "--store /s\n");
   const std::filesystem::path socket_folder =
       std::filesystem::path(socket).parent_path();
   EXPECT_EQ(std::filesystem::status(socket_folder).permissions(),

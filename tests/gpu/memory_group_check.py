@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import gpu_models
@@ -78,15 +79,27 @@ class GroupTree:
 
     def make(self, name):
         group = self.root / name
-        group.mkdir()
+        group.mkdir(exist_ok=True)
         self.made.append(group)
         return group
+
+    # A process that was killed a moment ago may still be leaving.
+    @staticmethod
+    def remove(folder):
+        deadline = time.monotonic() + 10
+        while True:
+            try:
+                return folder.rmdir()
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.05)
 
     def restore(self):
         for group in self.made:
             for folder in [*group.glob("*/"), group]:
                 if folder.is_dir():
-                    folder.rmdir()
+                    self.remove(folder)
         if self.enabled:
             self.control.write_text("-memory")
         if self.others.is_dir():
