@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import gpu_models
@@ -82,16 +83,24 @@ class GroupTree:
         self.made.append(group)
         return group
 
+    @staticmethod
+    def remove(folder):
+        for _ in range(100):  # a moment after its last process
+            try:
+                return folder.rmdir() if folder.is_dir() else None
+            except OSError:
+                time.sleep(0.02)
+        return print(f"the control group {folder} stays")
+
     def restore(self):
         for group in self.made:
             for folder in [*group.glob("*/"), group]:
-                if folder.is_dir():
-                    folder.rmdir()
+                self.remove(folder)
         if self.enabled:
             self.control.write_text("-memory")
         if self.others.is_dir():
             self.move(self.others, self.root)
-            self.others.rmdir()
+            self.remove(self.others)
         if self.mounted:
             subprocess.run(["umount", self.mounted], check=True)
 
