@@ -132,7 +132,7 @@ class Check:
             layers = self.memplan(daemon, "status").get("sandbox", [])
             layer = next((l for l in layers if l["name"] == "memory_limit"), {})
             probe = self.memplan(daemon, "profile", self.model, "--input", gpu_models.IMAGE,
-                                 "--infer", "--batches", "1", "--device", "cpu")
+                                 "--infer", "--batches", "1", "--device", "cpu", "--cap", "2GiB")
         finally:
             daemon.kill()
         trial = (probe.get("trials") or [{"outcome": "NO TRIAL", "message": json.dumps(probe)}])[0]
