@@ -1,12 +1,19 @@
 #include "server/base/log.h"
 
+#include <limits.h>
+#include <poll.h>
 #include <spdlog/details/log_msg.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <ctime>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -97,6 +104,49 @@ class TextFormatter : public spdlog::formatter {
   }
 };
 
+// Standard error, but never waiting long for whoever reads it: a daemon does not
+// stand still because its log does. What does not fit is dropped and counted.
+class PatientStderr : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    if (dropped_ > 0 && IsWritable()) {
+      const std::string text = fmt::format(
+          "{{\"level\":\"warning\",\"message\":\"{} lines of the log were "
+          "dropped: nobody read it\"}}\n",
+          dropped_);
+      if (Write(text)) dropped_ = 0;
+    }
+    if (!Write({line.data(), line.size()})) ++dropped_;
+  }
+  void flush_() override {}
+
+ private:
+  // A pipe takes as much as this without waiting once it takes anything.
+  static constexpr size_t kPiece = PIPE_BUF;
+  static constexpr int kPatienceMillis = 100;
+
+  bool IsWritable() const {
+    pollfd wait = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+    // Once it was full, it has to be empty again by itself.
+    return poll(&wait, 1, dropped_ > 0 ? 0 : kPatienceMillis) > 0;
+  }
+
+  bool Write(std::string_view text) const {
+    while (!text.empty()) {
+      if (!IsWritable()) return false;
+      const ssize_t written =
+          write(STDERR_FILENO, text.data(), std::min(text.size(), kPiece));
+      if (written < 0 && errno != EINTR) return false;
+      if (written > 0) text.remove_prefix(static_cast<size_t>(written));
+    }
+    return true;
+  }
+
+  int64_t dropped_ = 0;
+};
+
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
   switch (level) {
     case LogLevel::kDebug:
@@ -120,7 +170,7 @@ std::unique_ptr<spdlog::formatter> MakeLogFormatter(LogFormat format) {
 
 void StartLogging(LogFormat format, LogLevel level) {
   auto logger = std::make_shared<spdlog::logger>(
-      "memplan-server", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+      "memplan-server", std::make_shared<PatientStderr>());
   logger->set_formatter(MakeLogFormatter(format));
   logger->set_level(ToSpdlog(level));
   spdlog::set_default_logger(std::move(logger));

@@ -103,6 +103,9 @@ SettingValue PathValue(std::string& target) {
   value.unit = "path";
   value.read = [&target](const std::string& text) -> absl::Status {
     if (text.empty()) return absl::InvalidArgumentError("the path is empty");
+    if (text.find('\0') != std::string::npos) {
+      return absl::InvalidArgumentError("the path has a zero byte in it");
+    }
     target = text;
     return absl::OkStatus();
   };

@@ -3,7 +3,13 @@
 #include <httplib.h>
 #include <prometheus/text_serializer.h>
 
-#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
 #include <thread>
 #include <utility>
 
@@ -14,9 +20,12 @@ namespace {
 
 constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
 constexpr char kWordsType[] = "text/plain; charset=utf-8";
-constexpr size_t kThreads = 2;
-constexpr time_t kTimeoutSeconds = 5;
+// A connection that says nothing takes one of them for the timeout.
+constexpr size_t kThreads = 8;
+constexpr time_t kTimeoutSeconds = 2;
 constexpr size_t kMaxRequestBytes = 4096;
+constexpr std::chrono::seconds kEndPatience{1};
+constexpr int kUnavailable = 503;
 
 // httplib would let two daemons listen on one port and each get half the calls.
 void RefuseToShareThePort(socket_t socket) {
@@ -24,55 +33,94 @@ void RefuseToShareThePort(socket_t socket) {
   (void)setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 }
 
+// What the serving threads use. One of them may outlive the endpoint: a client
+// that sends its request byte by byte holds a thread for as long as it likes.
+struct Served {
+  httplib::Server server;
+  std::shared_mutex mutex;
+  std::optional<HttpEndpoint::Pages> pages;  // under mutex; unset at the end
+  std::promise<void> ended;
+};
+
 class HttpEndpointOnThread : public HttpEndpoint {
  public:
-  explicit HttpEndpointOnThread(Pages pages) : pages_(std::move(pages)) {
-    server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-    server_.set_read_timeout(kTimeoutSeconds);
-    server_.set_write_timeout(kTimeoutSeconds);
+  explicit HttpEndpointOnThread(Pages pages) {
+    served_->pages = std::move(pages);
+    httplib::Server& server = served_->server;
+    server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+    server.set_read_timeout(kTimeoutSeconds);
+    server.set_write_timeout(kTimeoutSeconds);
     // One request a connection: a scraper that keeps one open would hold a
     // thread, and the daemon's end, up.
-    server_.set_keep_alive_max_count(1);
-    server_.set_socket_options(RefuseToShareThePort);
-    server_.set_payload_max_length(kMaxRequestBytes);
-    server_.Get("/metrics", [this](const httplib::Request&,
-                                   httplib::Response& response) {
-      response.set_content(MetricsPage(pages_.metrics()), kMetricsType);
+    server.set_keep_alive_max_count(1);
+    server.set_socket_options(RefuseToShareThePort);
+    server.set_payload_max_length(kMaxRequestBytes);
+    Serve("/metrics", [](const Pages& shown, httplib::Response& response) {
+      response.set_content(MetricsPage(shown.metrics()), kMetricsType);
     });
-    server_.Get("/healthz", [this](const httplib::Request&,
-                                   httplib::Response& response) {
-      const bool healthy = pages_.healthy();
+    Serve("/healthz", [](const Pages& shown, httplib::Response& response) {
+      const bool healthy = shown.healthy();
       response.status = healthy ? 200 : 503;
       response.set_content(healthy ? "serving\n" : "not serving\n", kWordsType);
     });
   }
 
   ~HttpEndpointOnThread() override {
-    server_.stop();
-    if (thread_.joinable()) thread_.join();
+    served_->server.stop();
+    {
+      const std::unique_lock lock(served_->mutex);
+      served_->pages.reset();
+    }
+    if (!thread_.joinable()) return;
+    if (ended_.wait_for(kEndPatience) == std::future_status::ready) {
+      thread_.join();
+    } else {
+      thread_.detach();
+    }
   }
 
   bool Listen(const std::string& host, int port) {
+    httplib::Server& server = served_->server;
     port_ = port;
-    const bool bound = port == 0 ? (port_ = server_.bind_to_any_port(host)) > 0
-                                 : server_.bind_to_port(host, port);
+    const bool bound = port == 0 ? (port_ = server.bind_to_any_port(host)) > 0
+                                 : server.bind_to_port(host, port);
     if (!bound) return false;
-    thread_ = std::thread([this] {
-      server_.listen_after_bind();
-      ended_ = true;
+    ended_ = served_->ended.get_future();
+    thread_ = std::thread([served = served_] {
+      served->server.listen_after_bind();
+      served->ended.set_value();
     });
     // stop() is lost on a server that does not accept yet.
-    while (!server_.is_running() && !ended_) std::this_thread::yield();
-    return !ended_;
+    while (!server.is_running() && !HasEnded()) std::this_thread::yield();
+    return !HasEnded();
   }
 
   int port() const override { return port_; }
 
  private:
-  const Pages pages_;
-  httplib::Server server_;
+  bool HasEnded() const {
+    return ended_.wait_for(std::chrono::seconds(0)) ==
+           std::future_status::ready;
+  }
+
+  void Serve(const char* path,
+             std::function<void(const Pages&, httplib::Response&)> show) {
+    Served* served = served_.get();  // has this handler
+    served->server.Get(
+        path, [served, show = std::move(show)](const httplib::Request&,
+                                               httplib::Response& response) {
+          const std::shared_lock lock(served->mutex);
+          if (served->pages) {
+            show(*served->pages, response);
+          } else {
+            response.status = kUnavailable;
+          }
+        });
+  }
+
+  const std::shared_ptr<Served> served_ = std::make_shared<Served>();
   std::thread thread_;
-  std::atomic<bool> ended_ = false;
+  std::future<void> ended_;
   int port_ = 0;
 };
 

@@ -85,6 +85,35 @@ std::string ConfigFile(const CommandLine& typed, const UserEnvironment& user) {
   return file == kNoFile ? "" : file;
 }
 
+// What CLI11 reads otherwise than it stands there: `--store=` takes the next
+// argument as its value, and `--insecure=no` any number or word for yes.
+std::string WrongValue(const std::vector<std::string>& arguments,
+                       const std::vector<SettingGroup>& groups) {
+  for (const std::string& argument : arguments) {
+    const size_t equals = argument.find('=');
+    if (!absl::StartsWith(argument, "--") || equals == std::string::npos) {
+      continue;
+    }
+    const std::string name = argument.substr(0, equals);
+    const std::string value = argument.substr(equals + 1);
+    if (value.empty()) {
+      return absl::StrCat(name, "= has no value; write ", name,
+                          "=VALUE, or leave it out");
+    }
+    for (const SettingGroup& group : groups) {
+      for (const Setting& setting : group.settings) {
+        const bool is_yes_no = setting.value.toml == TomlForm::kBoolean;
+        if (!is_yes_no || FlagOf(setting) != name) continue;
+        if (value != "true" && value != "false") {
+          return absl::StrCat(name, "=", value,
+                              ": `true` or `false` is needed");
+        }
+      }
+    }
+  }
+  return "";
+}
+
 // What was typed that is no option.
 std::vector<std::string> WrongArguments(
     const CLI::App& app, const std::vector<SettingGroup>& groups) {
@@ -165,6 +194,9 @@ std::variant<ServerOptions, EndAtOnce> ParseOptions(
       "it finds over gRPC.",
       "memplan-server");
   Declare(app, groups, typed);
+  if (const std::string wrong = WrongValue(arguments, groups); !wrong.empty()) {
+    return UsageError({wrong});
+  }
   try {
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
     app.parse(std::move(arguments));

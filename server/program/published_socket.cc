@@ -90,6 +90,7 @@ absl::Status PublishedSocket::Publish() {
     return absl::ErrnoToStatus(
         errno, absl::StrCat("cannot make the socket ", socket_.path));
   }
+  (void)rmdir(folder_.c_str());  // so that a kill leaves nothing behind
   is_published_ = true;
   device_ = made.st_dev;
   inode_ = made.st_ino;

@@ -1,6 +1,8 @@
 #include "server/program/settings.h"
 
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -32,6 +34,17 @@ SettingValue AddressOrNone(std::optional<HostPort>& target) {
     return target ? FormatHostPort(*target) : kNoAddress;
   };
   return value;
+}
+
+// Whatever way they are written.
+bool SamePath(const std::string& one, const std::string& other) {
+  if (one.empty() || other.empty()) return false;
+  std::error_code error;
+  const auto canonical = [&error](const std::string& path) {
+    return std::filesystem::weakly_canonical(
+        std::filesystem::absolute(path, error), error);
+  };
+  return one == other || canonical(one) == canonical(other);
 }
 
 // `nvml`, or `script:` and the path of a file.
@@ -262,7 +275,7 @@ void CheckAccess(const ServerOptions& options,
         "everybody who reaches the port may call"));
   }
   if (!options.socket.path.empty() &&
-      options.socket.path == options.observer_socket.path) {
+      SamePath(options.socket.path, options.observer_socket.path)) {
     wrong.emplace_back(
         "--socket and --observer-socket are the same; they need two paths");
   }

@@ -70,6 +70,7 @@ TEST_F(ConnectionsTest, AnOldConnectionEndsAndAnotherGoesOn) {
 // answers no ping.
 Descriptor DeafClient(const std::string& address) {
   Descriptor client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!client.is_open()) return client;
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = htons(

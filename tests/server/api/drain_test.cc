@@ -87,6 +87,7 @@ class DrainTest : public ServerProgramTest {
 Descriptor SilentClient(const std::string& address) {
   const size_t colon = address.rfind(':');
   Descriptor client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!client.is_open()) return client;
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port =

@@ -1,16 +1,23 @@
 #include "server/metrics/http_endpoint.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "tests/server/api/sample_metrics.h"
 #include "tests/support/status_matchers.h"
@@ -110,6 +117,35 @@ TEST_F(HttpEndpointTest, PromtoolFindsNoFault) {
 
 TEST_F(HttpEndpointTest, TheDocumentListsExactlyThePagesFamilies) {
   EXPECT_EQ(FamiliesOfTheDocument(), FamiliesOf(Page()));
+}
+
+// A request that never ends, a byte now and then.
+TEST_F(HttpEndpointTest, EndsWhateverItsClientsDo) {
+  const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_GE(client, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(endpoint_->port()));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(client, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+  std::atomic<bool> ended = false;
+  std::thread drip([&] {
+    const std::string begin = "GET /metrics HTTP/1.1\r\nX: ";
+    (void)send(client, begin.data(), begin.size(), MSG_NOSIGNAL);
+    while (!ended) {
+      (void)send(client, "a", 1, MSG_NOSIGNAL);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  });
+  const auto start = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - start <
+         std::chrono::milliseconds(200)) {
+    EXPECT_TRUE(Get("/healthz"));  // the others are served meanwhile
+  }
+  endpoint_ = nullptr;  // would hang for as long as the client lives
+  ended = true;
+  drip.join();
+  close(client);
 }
 
 }  // namespace

@@ -65,6 +65,26 @@ TEST(ParseOptionsTest, TakesWhatIsGiven) {
   EXPECT_TRUE(options.exit_with_stdin);
 }
 
+TEST(ParseOptionsTest, RefusesAnEqualsSignWithoutAValue) {
+  const EndAtOnce end = End({"--store=", "--check-config"});
+  EXPECT_EQ(end.exit_code, 2);
+  EXPECT_THAT(end.error, HasSubstr("--store= has no value"));
+}
+
+TEST(ParseOptionsTest, RefusesAYesOrNoThatIsNeither) {
+  const EndAtOnce end = End({"--exit-with-stdin=maybe"});
+  EXPECT_EQ(end.exit_code, 2);
+  EXPECT_THAT(end.error, HasSubstr("--exit-with-stdin=maybe"));
+  EXPECT_FALSE(Parse({"--exit-with-stdin=false"}).exit_with_stdin);
+}
+
+TEST(ParseOptionsTest, RefusesOneSocketUnderTwoNames) {
+  const EndAtOnce end = End(
+      {"--socket", "/run/x/m.sock", "--observer-socket", "/run/x/./m.sock"});
+  EXPECT_EQ(end.exit_code, 2);
+  EXPECT_THAT(end.error, HasSubstr("they need two paths"));
+}
+
 TEST(ParseOptionsTest, TheLastOfTwoCounts) {
   EXPECT_EQ(Parse({"--store", "/a", "--store", "/b"}).store, "/b");
 }

@@ -93,6 +93,16 @@ TEST_F(ServerProgramTest, RunsACutOffProbeAgainAfterTheNextStart) {
   EXPECT_EQ(response.probe().restart_count(), 1);
 }
 
+TEST_F(ServerProgramTest, LeavesNothingBesideItsSocketWhenKilled) {
+  ServerProcess server(Arguments());
+  server.WaitUntilReady();
+  server.Signal(SIGKILL);
+  EXPECT_EQ(server.WaitForExit(), -SIGKILL);
+  for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
+    EXPECT_THAT(entry.path().filename().string(), Not(StartsWith(".")));
+  }
+}
+
 TEST_F(ServerProgramTest, EndsWithStdinIfToldSo) {
   ServerProcess server(Arguments({"--exit-with-stdin"}));
   server.WaitUntilReady();

@@ -1,7 +1,10 @@
 #include "server/base/log.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <spdlog/details/log_msg.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -54,6 +57,28 @@ TEST(LogTest, AddsTheFieldsOfOpenContextsAndForgetsThemAfter) {
               "probe_id=4f2 trial=3 batch=16\n");
   }
   EXPECT_EQ(nlohmann::json::parse(Line(LogFormat::kJson, "x")).size(), 3U);
+}
+
+TEST(LogTest, DropsWhatNobodyReadsRatherThanWait) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const int stderr_before = dup(STDERR_FILENO);
+  ASSERT_GE(stderr_before, 0);
+  (void)dup2(ends[1], STDERR_FILENO);
+  StartLogging(LogFormat::kText, LogLevel::kInfo);
+  for (int i = 0; i < 5000; ++i) spdlog::info("a line that nobody reads");
+  std::string read_so_far(1 << 20, '\0');
+  (void)read(ends[0], read_so_far.data(), read_so_far.size());
+  spdlog::info("somebody reads again");
+  const ssize_t count = read(ends[0], read_so_far.data(), read_so_far.size());
+  (void)dup2(stderr_before, STDERR_FILENO);
+  for (const int descriptor : {ends[0], ends[1], stderr_before}) {
+    close(descriptor);
+  }
+  ASSERT_GT(count, 0);
+  const std::string told = read_so_far.substr(0, static_cast<size_t>(count));
+  EXPECT_NE(told.find("lines of the log were dropped"), std::string::npos);
+  EXPECT_NE(told.find("somebody reads again"), std::string::npos);
 }
 
 }  // namespace
