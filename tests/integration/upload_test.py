@@ -1,6 +1,7 @@
 """Uploads that break off, and stores that are full, with the real daemon."""
 
 import hashlib
+import os
 import unittest
 import urllib.request
 
@@ -32,7 +33,8 @@ class UploadTest(IntegrationTest):
         self.assertEqual(result.stdout.strip(), hashlib.sha256(model.read_bytes()).hexdigest())
         self.assertEqual(broken, 4)
         self.assertIn("it goes on where it ended", result.stderr)
-        self.assertLess(max(peaks), MOST_KIB)
+        if not os.environ.get("MEMPLAN_TEST_SANITIZE"):  # sanitizers keep what was freed
+            self.assertLess(max(peaks), MOST_KIB)
         stored = self.stored()[0]
         self.assertEqual(stored["state"], "MODEL_STATE_READY")
         self.assertEqual(stored["committed_bytes"], str(model.stat().st_size))
