@@ -22,8 +22,8 @@ absl::Status OutOfRange(const std::string& text, const std::string& least,
 // A quantity: `reader` and `writer` say how it is written.
 template <typename Quantity, typename Range, typename Reader, typename Writer>
 SettingValue InRange(Range range, Reader reader, Writer writer,
-                     std::function<void(Quantity)> set,
-                     std::function<Quantity()> get) {
+                     const std::function<void(Quantity)>& set,
+                     const std::function<Quantity()>& get) {
   SettingValue value;
   value.read = [=](const std::string& text) -> absl::Status {
     MEMPLAN_ASSIGN_OR_RETURN(const Quantity read, reader(text));

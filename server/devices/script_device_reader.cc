@@ -42,8 +42,11 @@ void CheckObject(const json& object, const std::string& pointer,
       if (!known.empty()) known += ", ";
       known += member;
     }
-    throw WrongScript(pointer + "/" + name,
-                      "no such member; there are " + known);
+    std::string where = pointer;
+    where.append("/").append(name);
+    std::string words = "no such member; there are ";
+    words += known;
+    throw WrongScript(where, words);
   }
 }
 
