@@ -93,6 +93,9 @@ class ApiServer {
   ApiServer(const ApiServer&) = delete;
   ApiServer& operator=(const ApiServer&) = delete;
 
+  // Watches and waits in progress.
+  int watches() const { return places_.watches.taken(); }
+
   // As the daemon ends.
   void Stop() {
     jobs_->Stop();
