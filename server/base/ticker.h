@@ -16,15 +16,16 @@ class Ticker {
  public:
   // Calls `work`, which must not throw, each `interval` after its last end.
   Ticker(std::chrono::milliseconds interval, std::function<void()> work)
-      : thread_([interval, work = std::move(work)](const std::stop_token& stop) {
-          std::mutex mutex;
-          std::condition_variable_any never;
-          std::unique_lock lock(mutex);
-          while (!stop.stop_requested()) {
-            work();
-            never.wait_for(lock, stop, interval, [] { return false; });
-          }
-        }) {}
+      : thread_(
+            [interval, work = std::move(work)](const std::stop_token& stop) {
+              std::mutex mutex;
+              std::condition_variable_any never;
+              std::unique_lock lock(mutex);
+              while (!stop.stop_requested()) {
+                work();
+                never.wait_for(lock, stop, interval, [] { return false; });
+              }
+            }) {}
   // Waits for the work in progress.
   ~Ticker() = default;
   Ticker(const Ticker&) = delete;

@@ -269,8 +269,9 @@ ServerStatus Daemon::ReadStatus() const {
 
 std::vector<LimitStatus> Daemon::ReadLimits() const {
   const JobCounts jobs = jobs_->Counts();
-  std::vector<LimitStatus> limits = {{"queued_probes", jobs.queued, options_.jobs.max_queued},
-                                     {"running_probes", jobs.running, {}}};
+  std::vector<LimitStatus> limits = {
+      {"queued_probes", jobs.queued, options_.jobs.max_queued},
+      {"running_probes", jobs.running, {}}};
   const auto add = [&limits](const char* name, const Places& places) {
     limits.push_back({name, places.taken(), places.most()});
   };
