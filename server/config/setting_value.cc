@@ -38,30 +38,31 @@ SettingValue InRange(Range range, Reader reader, Writer writer,
   return value;
 }
 
-SettingValue AnyBytes(BytesRange range, std::function<void(Bytes)> set,
-                      std::function<Bytes()> get) {
-  SettingValue value = InRange<Bytes>(range, ReadBytesWithUnit, WriteBytes,
-                                      std::move(set), std::move(get));
+SettingValue AnyBytes(BytesRange range, const std::function<void(Bytes)>& set,
+                      const std::function<Bytes()>& get) {
+  SettingValue value =
+      InRange<Bytes>(range, ReadBytesWithUnit, WriteBytes, set, get);
   value.form = "BYTES";
   value.unit = absl::StrCat("bytes with a unit, ", value.unit);
   return value;
 }
 
-SettingValue AnyDuration(DurationRange range,
-                         std::function<void(std::chrono::milliseconds)> set,
-                         std::function<std::chrono::milliseconds()> get) {
+SettingValue AnyDuration(
+    DurationRange range,
+    const std::function<void(std::chrono::milliseconds)>& set,
+    const std::function<std::chrono::milliseconds()>& get) {
   SettingValue value = InRange<std::chrono::milliseconds>(
-      range, ReadDuration, WriteDuration, std::move(set), std::move(get));
+      range, ReadDuration, WriteDuration, set, get);
   value.form = "DURATION";
   value.unit = absl::StrCat("time with a unit, ", value.unit);
   return value;
 }
 
-SettingValue AnyCount(CountRange range, std::function<void(int64_t)> set,
-                      std::function<int64_t()> get) {
+SettingValue AnyCount(CountRange range, const std::function<void(int64_t)>& set,
+                      const std::function<int64_t()>& get) {
   SettingValue value = InRange<int64_t>(
-      range, ReadCount, [](int64_t count) { return absl::StrCat(count); },
-      std::move(set), std::move(get));
+      range, ReadCount, [](int64_t count) { return absl::StrCat(count); }, set,
+      get);
   value.form = "COUNT";
   value.unit = absl::StrCat("count, ", value.unit);
   value.toml = TomlForm::kInteger;
