@@ -93,8 +93,8 @@ class ApiServer {
   ApiServer(const ApiServer&) = delete;
   ApiServer& operator=(const ApiServer&) = delete;
 
-  // Watches and waits in progress.
-  int watches() const { return places_.watches.taken(); }
+  // Calls in progress, of which it takes only so many.
+  const CallPlaces& places() const { return places_; }
 
   // As the daemon ends.
   void Stop() {

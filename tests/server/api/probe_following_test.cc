@@ -106,7 +106,7 @@ TEST_F(ProbeFollowingTest, AWaitIsRefused) {
 TEST_F(ProbeFollowingTest, AWaitEndsWithTheDaemon) {
   auto waiting =
       std::async(std::launch::async, [this] { return Wait(Request()); });
-  while (server_.watches() == 0) std::this_thread::yield();
+  while (server_.places().watches.taken() == 0) std::this_thread::yield();
   server_.Stop();
   EXPECT_EQ(waiting.get().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
