@@ -60,7 +60,7 @@ class HttpEndpointOnThread : public HttpEndpoint {
     });
     Serve("/healthz", [](const Pages& shown, httplib::Response& response) {
       const bool healthy = shown.healthy();
-      response.status = healthy ? 200 : 503;
+      response.status = healthy ? 200 : kUnavailable;
       response.set_content(healthy ? "serving\n" : "not serving\n", kWordsType);
     });
   }

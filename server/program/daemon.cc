@@ -187,7 +187,6 @@ absl::Status Daemon::StartServing() {
   server_service_ =
       std::make_unique<ServerService>([this] { return ReadStatus(); });
   MEMPLAN_RETURN_IF_ERROR(StartRpc());
-  serving_ = true;
   sweeps_ = std::make_unique<Ticker>(SweepInterval(options_.store_rules),
                                      [this] { models_->Sweep(); });
   part_checks_ =
@@ -198,7 +197,7 @@ absl::Status Daemon::StartServing() {
         HttpEndpoint::Start(
             options_.metrics->host, options_.metrics->port,
             {.metrics = [this] { return BuildFamilies(ReadMetrics()); },
-             .healthy = [this] { return serving_.load(); }}));
+             .healthy = [this] { return state_ == ServerState::kServing; }}));
   }
   return absl::OkStatus();
 }
@@ -331,7 +330,6 @@ absl::Status Daemon::CheckAlive(milliseconds patience) {
 }
 
 void Daemon::Drain() {
-  serving_ = false;
   if (rpc_ != nullptr) rpc_->StopServing();
   std::this_thread::sleep_for(options_.drain_delay);
   drained_by_ = std::chrono::steady_clock::now() + options_.drain_grace;
@@ -346,7 +344,7 @@ void Daemon::Stop() {
   sweeps_ = nullptr;
   stopping_.Cancel();
   if (sandbox_check_.joinable()) sandbox_check_.join();
-  // First, so that no trial waits for a driver that hangs.
+  // Before the jobs, so that no trial that is left waits for a driver that hangs.
   if (devices_ != nullptr) devices_->Stop();
   if (jobs_ != nullptr) jobs_->Stop();
   WaitForCalls(calls_, drained_by_);

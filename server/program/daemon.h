@@ -39,8 +39,8 @@
 
 namespace memplan {
 
-// Used by one thread, main's, but for CheckAlive. Block the signals that are to end the program
-// before it is started: its threads inherit that.
+// Used by one thread, main's, but for CheckAlive. Block the signals that are to
+// end the program before it is started: its threads inherit that.
 class Daemon {
  public:
   // Starts everything; the daemon serves when this returns. An error says what
@@ -85,7 +85,6 @@ class Daemon {
 
   const ServerOptions options_;
   const Time start_time_;
-  std::atomic<bool> serving_ = false;
   std::atomic<ServerState> state_ = ServerState::kServing;
   // When running trials and calls are to have ended; set by Drain.
   std::chrono::steady_clock::time_point drained_by_;

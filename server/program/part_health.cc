@@ -1,18 +1,18 @@
 #include "server/program/part_health.h"
 
-#include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "planner/base/format.h"
+#include "server/store/file.h"
 
 namespace memplan {
 namespace {
@@ -62,26 +62,26 @@ PartStatus DevicesHealth(const DeviceSnapshot* snapshot,
 }
 
 PartStatus StoreHealth(const std::string& folder, Database& database) {
-  struct statvfs disk {};
-  if (statvfs(folder.c_str(), &disk) != 0 ||
-      access(folder.c_str(), W_OK) != 0) {
+  if (access(folder.c_str(), W_OK) != 0) {
     return Failing("store",
                    absl::StrCat(folder, " cannot be written: ",
                                 std::generic_category().message(errno),
                                 "; see whether its disk is still mounted"));
   }
-  const auto free_bytes = static_cast<int64_t>(
-      std::min<uint64_t>(uint64_t{disk.f_bavail} * disk.f_frsize, INT64_MAX));
-  if (free_bytes < kLeastStoreBytes) {
+  const absl::StatusOr<int64_t> free_bytes = DiskFreeBytes(folder);
+  if (!free_bytes.ok()) {
+    return Failing("store", std::string(free_bytes.status().message()));
+  }
+  if (*free_bytes < kLeastStoreBytes) {
     return Failing("store",
                    absl::StrCat("the disk of ", folder, " has only ",
-                                FormatBytes(Bytes(free_bytes)),
+                                FormatBytes(Bytes(*free_bytes)),
                                 " left; free space there, or delete models"));
   }
   const absl::Status answers = database.Check();
   if (!answers.ok()) return Failing("store", std::string(answers.message()));
   return {"store", true,
-          absl::StrCat(FormatBytes(Bytes(free_bytes)), " left on its disk")};
+          absl::StrCat(FormatBytes(Bytes(*free_bytes)), " left on its disk")};
 }
 
 PartStatus WorkersHealth(const absl::Status& usable) {

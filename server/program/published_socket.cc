@@ -3,7 +3,6 @@
 #include <grp.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,7 +18,6 @@
 namespace memplan {
 namespace {
 
-constexpr size_t kMostPathBytes = sizeof(sockaddr_un{}.sun_path) - 1;
 constexpr size_t kGroupEntryBytes = 1 << 16;
 
 }  // namespace
@@ -46,7 +44,7 @@ absl::StatusOr<std::unique_ptr<PublishedSocket>> PublishedSocket::Prepare(
   std::string parent = std::filesystem::path(socket.path).parent_path();
   if (parent.empty()) parent = ".";
   std::string folder = absl::StrCat(parent, "/.XXXXXX");
-  if (folder.size() + 2 > kMostPathBytes) {
+  if (folder.size() + 2 > kMaxSocketPathBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat(flag, " ", socket.path,
                      ": the folder's path is too long for a socket; "

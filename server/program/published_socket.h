@@ -7,7 +7,9 @@
 #define MEMPLAN_SERVER_PROGRAM_PUBLISHED_SOCKET_H_
 
 #include <sys/types.h>
+#include <sys/un.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -15,6 +17,10 @@
 #include "absl/status/statusor.h"
 
 namespace memplan {
+
+// The longest path that the system takes for a socket.
+inline constexpr size_t kMaxSocketPathBytes =
+    sizeof(sockaddr_un{}.sun_path) - 1;
 
 struct UnixSocket {
   std::string path;

@@ -61,7 +61,8 @@ void SetServing(grpc::Server& server) {
   }
 }
 
-absl::Status CannotListen(const std::string& address, const char* option) {
+absl::Status CannotListen(const std::string& address,
+                          const std::string& option) {
   return absl::UnavailableError(
       absl::StrCat("cannot listen on ", address,
                    "; is it in use? choose another with ", option));
@@ -83,68 +84,55 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   std::unique_ptr<RpcServer> server(new RpcServer());
+  const auto start = [&](const UnixSocket& socket, const char* flag,
+                         const std::vector<grpc::Service*>& served,
+                         const RpcAddresses* tcp) {
+    grpc::ServerBuilder builder;
+    SetUp(builder, limits, counts, served);
+    return server->StartRole(builder, socket, flag, tcp);
+  };
   MEMPLAN_RETURN_IF_ERROR(
-      server->StartFull(addresses, limits, counts, services.full));
+      start(addresses.socket, "--socket", services.full, &addresses));
   if (addresses.observer_socket) {
-    MEMPLAN_RETURN_IF_ERROR(server->StartObserver(
-        *addresses.observer_socket, limits, counts, services.observer));
+    MEMPLAN_RETURN_IF_ERROR(start(*addresses.observer_socket,
+                                  "--observer-socket", services.observer,
+                                  nullptr));
   }
   return server;
 }
 
-absl::Status RpcServer::StartFull(const RpcAddresses& addresses,
-                                  const RpcLimits& limits, CallCounts& counts,
-                                  const std::vector<grpc::Service*>& services) {
-  MEMPLAN_ASSIGN_OR_RETURN(
-      std::unique_ptr<PublishedSocket> socket,
-      PublishedSocket::Prepare(addresses.socket, "--socket"));
-  grpc::ServerBuilder builder;
-  SetUp(builder, limits, counts, services);
+absl::Status RpcServer::StartRole(grpc::ServerBuilder& builder,
+                                  const UnixSocket& socket, const char* flag,
+                                  const RpcAddresses* tcp) {
+  MEMPLAN_ASSIGN_OR_RETURN(std::unique_ptr<PublishedSocket> published,
+                           PublishedSocket::Prepare(socket, flag));
+  const bool listens = tcp != nullptr && tcp->listen;
   // gRPC sets these to 0, or leaves them, if it cannot listen.
   int socket_bound = 0;
   int tcp_port = 0;
-  builder.AddListeningPort("unix:" + socket->bind_path(),
+  builder.AddListeningPort("unix:" + published->bind_path(),
                            grpc::InsecureServerCredentials(), &socket_bound);
-  if (addresses.listen) {
-    builder.AddListeningPort(FormatHostPort(*addresses.listen),
-                             addresses.credentials == nullptr
+  if (listens) {
+    builder.AddListeningPort(FormatHostPort(*tcp->listen),
+                             tcp->credentials == nullptr
                                  ? grpc::InsecureServerCredentials()
-                                 : addresses.credentials,
+                                 : tcp->credentials,
                              &tcp_port);
   }
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (addresses.listen && tcp_port == 0 && socket_bound != 0) {
-    return CannotListen(FormatHostPort(*addresses.listen),
+  if (listens && tcp_port == 0 && socket_bound != 0) {
+    return CannotListen(FormatHostPort(*tcp->listen),
                         "--listen HOST:PORT, or none");
   }
   if (server == nullptr || socket_bound == 0) {
-    return CannotListen("unix:" + addresses.socket.path, "--socket PATH");
-  }
-  MEMPLAN_RETURN_IF_ERROR(socket->Publish());
-  SetServing(*server);
-  listen_ = addresses.listen;
-  if (listen_) listen_->port = tcp_port;
-  roles_.push_back({std::move(socket), std::move(server)});
-  return absl::OkStatus();
-}
-
-absl::Status RpcServer::StartObserver(
-    const UnixSocket& socket, const RpcLimits& limits, CallCounts& counts,
-    const std::vector<grpc::Service*>& services) {
-  MEMPLAN_ASSIGN_OR_RETURN(
-      std::unique_ptr<PublishedSocket> published,
-      PublishedSocket::Prepare(socket, "--observer-socket"));
-  grpc::ServerBuilder builder;
-  SetUp(builder, limits, counts, services);
-  int socket_bound = 0;
-  builder.AddListeningPort("unix:" + published->bind_path(),
-                           grpc::InsecureServerCredentials(), &socket_bound);
-  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || socket_bound == 0) {
-    return CannotListen("unix:" + socket.path, "--observer-socket PATH");
+    return CannotListen("unix:" + socket.path, absl::StrCat(flag, " PATH"));
   }
   MEMPLAN_RETURN_IF_ERROR(published->Publish());
   SetServing(*server);
+  if (listens) {
+    listen_ = tcp->listen;
+    listen_->port = tcp_port;
+  }
   roles_.push_back({std::move(published), std::move(server)});
   return absl::OkStatus();
 }

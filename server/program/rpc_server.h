@@ -5,6 +5,7 @@
 
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
 
 #include <chrono>
 #include <memory>
@@ -90,12 +91,10 @@ class RpcServer {
 
   RpcServer() = default;
 
-  absl::Status StartFull(const RpcAddresses& addresses, const RpcLimits& limits,
-                         CallCounts& counts,
-                         const std::vector<grpc::Service*>& services);
-  absl::Status StartObserver(const UnixSocket& socket, const RpcLimits& limits,
-                             CallCounts& counts,
-                             const std::vector<grpc::Service*>& services);
+  // Serves what `builder` has on the socket, which `flag` names, and at the TCP
+  // address of `tcp`; null for none.
+  absl::Status StartRole(grpc::ServerBuilder& builder, const UnixSocket& socket,
+                         const char* flag, const RpcAddresses* tcp);
 
   // Set while starting.
   std::vector<Role> roles_;

@@ -16,8 +16,6 @@
 namespace memplan {
 namespace {
 
-constexpr size_t kMaxPathBytes = sizeof(sockaddr_un{}.sun_path) - 1;
-
 absl::Status MakeFolders(const std::filesystem::path& folder, mode_t mode,
                          const std::string& flag) {
   if (folder.empty() || access(folder.c_str(), F_OK) == 0) {
@@ -56,10 +54,10 @@ int Connect(const std::string& path) {
 absl::Status ClaimSocketPath(const UnixSocket& socket,
                              const std::string& flag) {
   const std::string& path = socket.path;
-  if (path.size() > kMaxPathBytes) {
+  if (path.size() > kMaxSocketPathBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat(flag, " ", path, " has ", path.size(),
-                     " bytes; the system takes at most ", kMaxPathBytes,
+                     " bytes; the system takes at most ", kMaxSocketPathBytes,
                      " for a socket, so choose a shorter path"));
   }
   MEMPLAN_RETURN_IF_ERROR(MakeFolders(std::filesystem::path(path).parent_path(),

@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <system_error>
 
@@ -79,6 +82,15 @@ absl::Status RemoveAll(const std::string& path) {
   std::filesystem::remove_all(path, error);
   if (error) return FileError(error.value(), "remove", path);
   return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> DiskFreeBytes(const std::string& path) {
+  struct statvfs disk {};
+  if (statvfs(path.c_str(), &disk) != 0) {
+    return FileError(errno, "examine the disk of", path);
+  }
+  return static_cast<int64_t>(
+      std::min<uint64_t>(uint64_t{disk.f_bavail} * disk.f_frsize, INT64_MAX));
 }
 
 }  // namespace memplan

@@ -3,6 +3,7 @@
 #ifndef MEMPLAN_SERVER_STORE_FILE_H_
 #define MEMPLAN_SERVER_STORE_FILE_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ absl::Status SyncFolder(const std::string& path);
 
 // The names of what is in the folder at `path`, in no order.
 absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& path);
+
+// What the daemon may still write to the disk of the folder at `path`.
+absl::StatusOr<int64_t> DiskFreeBytes(const std::string& path);
 
 // Removes the file or folder at `path` with all that is in it; OK if there is
 // none.

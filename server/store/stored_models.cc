@@ -1,7 +1,6 @@
 #include "server/store/stored_models.h"
 
 #include <spdlog/spdlog.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -87,14 +86,6 @@ Time LastWrite(const std::string& path) {
   if (error) return {};
   return std::chrono::time_point_cast<Time::duration>(
       std::chrono::file_clock::to_sys(time));
-}
-
-absl::StatusOr<int64_t> DiskFreeBytes(const std::string& path) {
-  struct statvfs disk {};
-  if (statvfs(path.c_str(), &disk) != 0) {
-    return FileError(errno, "examine the disk of", path);
-  }
-  return static_cast<int64_t>(uint64_t{disk.f_bavail} * disk.f_frsize);
 }
 
 }  // namespace

@@ -1,11 +1,8 @@
 // Bounds on connections and clients: how long they last, how many calls they may
 // have open, and that one client cannot take what is there for all.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,6 +14,7 @@
 
 #include "server/base/descriptor.h"
 #include "tests/server/api/server_program_fixture.h"
+#include "tests/support/loopback_client.h"
 
 namespace memplan::testing {
 namespace {
@@ -69,15 +67,7 @@ TEST_F(ConnectionsTest, AnOldConnectionEndsAndAnotherGoesOn) {
 // Connects, says what begins a connection of HTTP/2, and then nothing more: it
 // answers no ping.
 Descriptor DeafClient(const std::string& address) {
-  Descriptor client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!client.is_open()) return client;
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(
-      static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(connect(client.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)),
-            0);
+  Descriptor client = ConnectToLoopback(PortOf(address));
   using std::string_view_literals::operator""sv;
   constexpr auto kPreface =
       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"      // RFC 9113, 3.4

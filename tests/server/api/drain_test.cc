@@ -1,10 +1,8 @@
 // How the daemon ends: in which order, how soon, and what becomes of whom.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <filesystem>
@@ -17,6 +15,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "memplan/v1/server_service.grpc.pb.h"
 #include "tests/server/api/server_program_fixture.h"
+#include "tests/support/loopback_client.h"
 
 namespace memplan::testing {
 namespace {
@@ -83,21 +82,6 @@ class DrainTest : public ServerProgramTest {
   }
 };
 
-// A connection that never says anything.
-Descriptor SilentClient(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  Descriptor client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!client.is_open()) return client;
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port =
-      htons(static_cast<uint16_t>(std::stoi(address.substr(colon + 1))));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(connect(client.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)),
-            0);
-  return client;
-}
-
 TEST_F(DrainTest, EndsWithinItsGraceWhateverIsOpen) {
   ServerProcess server(Arguments({"--drain-grace", "1s"}));
   const std::string ready = server.WaitUntilReady();
@@ -105,7 +89,8 @@ TEST_F(DrainTest, EndsWithinItsGraceWhateverIsOpen) {
   WaitUntilRunning(id);
   std::vector<std::unique_ptr<OpenWatch>> watches;
   for (int i = 0; i < 5; ++i) watches.push_back(Watch(id));
-  const Descriptor silent = SilentClient(ValueIn(ready, "tcp"));
+  // It never says anything.
+  const Descriptor silent = ConnectToLoopback(PortOf(ValueIn(ready, "tcp")));
   const auto models = v1::ModelService::NewStub(SocketChannel());
   Upload upload(*models);
   upload.Send(Header(std::string(100, 'x')));

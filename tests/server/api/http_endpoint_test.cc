@@ -1,16 +1,12 @@
 #include "server/metrics/http_endpoint.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -20,6 +16,7 @@
 #include <thread>
 
 #include "tests/server/api/sample_metrics.h"
+#include "tests/support/loopback_client.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -121,19 +118,13 @@ TEST_F(HttpEndpointTest, TheDocumentListsExactlyThePagesFamilies) {
 
 // A request that never ends, a byte now and then.
 TEST_F(HttpEndpointTest, EndsWhateverItsClientsDo) {
-  const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (client < 0) FAIL() << "no socket";
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<uint16_t>(endpoint_->port()));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(connect(client, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+  const Descriptor client = ConnectToLoopback(endpoint_->port());
   std::atomic<bool> ended = false;
   std::thread drip([&] {
     const std::string begin = "GET /metrics HTTP/1.1\r\nX: ";
-    (void)send(client, begin.data(), begin.size(), MSG_NOSIGNAL);
+    (void)send(client.get(), begin.data(), begin.size(), MSG_NOSIGNAL);
     while (!ended) {
-      (void)send(client, "a", 1, MSG_NOSIGNAL);
+      (void)send(client.get(), "a", 1, MSG_NOSIGNAL);
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
   });
@@ -145,7 +136,6 @@ TEST_F(HttpEndpointTest, EndsWhateverItsClientsDo) {
   endpoint_ = nullptr;  // would hang for as long as the client lives
   ended = true;
   drip.join();
-  close(client);
 }
 
 }  // namespace
