@@ -58,7 +58,7 @@ struct DeviceMonitor::State : std::enable_shared_from_this<State> {
   void PollUntilStopped(Poll& poll, Call call, Keep keep);
 
   // With `mutex` held:
-  void StartReading(std::shared_ptr<PolledDevice> device);
+  void StartReading(const std::shared_ptr<PolledDevice>& device);
   void KeepReading(PolledDevice& device, Device read);
   void Publish();
   void MarkLate(Clock::time_point now);
@@ -121,8 +121,8 @@ void DeviceMonitor::State::PollList(PolledSource& source) {
       source.poll, [&] { return source.source->List(); },
       [&](DeviceListing listing) {
         if (stopping) return;
-        for (auto& added : table.Take(source, std::move(listing))) {
-          StartReading(std::move(added));
+        for (const auto& added : table.Take(source, std::move(listing))) {
+          StartReading(added);
         }
       });
 }
@@ -138,7 +138,8 @@ void DeviceMonitor::State::PollDevice(PolledDevice& device) {
                    [&](Device now) { KeepReading(device, std::move(now)); });
 }
 
-void DeviceMonitor::State::StartReading(std::shared_ptr<PolledDevice> device) {
+void DeviceMonitor::State::StartReading(
+    const std::shared_ptr<PolledDevice>& device) {
   Poll& poll = device->poll;
   try {
     poll.thread = std::thread([self = shared_from_this(), kept = device] {

@@ -10,8 +10,9 @@ namespace {
 
 using DevicePtr = std::shared_ptr<PolledDevice>;
 
-const std::string& IdOf(const PolledDevice& device) {
-  return device.last != nullptr ? device.last->id : device.place.unread.id;
+std::string_view IdOf(const PolledDevice& device) {
+  if (device.last != nullptr) return device.last->id;
+  return device.place.unread.id;
 }
 
 bool IsSettledDevice(const PolledDevice& device) {

@@ -18,6 +18,14 @@ class DeviceRoomTest : public ::testing::Test {
     device_.free = GiB(10);
     device_.processes = {{4711, "python", GiB(70)}};
   }
+  // With 4 GiB left.
+  void UseCpu() {
+    probe_.spec.device_id = "cpu";
+    device_ = Device();
+    device_.id = "cpu";
+    device_.is_cpu = true;
+    device_.free = GiB(4);
+  }
   DeviceReading Reading() const {
     return std::make_shared<const Device>(device_);
   }
@@ -59,8 +67,7 @@ TEST_F(DeviceRoomTest, WithoutALimitAContextIsEnoughToBegin) {
 }
 
 TEST_F(DeviceRoomTest, OnTheCpuTheHostsMemoryCounts) {
-  probe_.spec.device_id = "cpu";
-  device_ = {.id = "cpu", .is_cpu = true, .free = GiB(4)};
+  UseCpu();
   probe_.spec.limit.cap = GiB(4);
   EXPECT_FALSE(Missing());
   probe_.spec.limit.cap = GiB(5);
@@ -104,7 +111,7 @@ TEST_F(DeviceRoomTest, ADevicesIdentityIsWhatTrialsDependOn) {
   device_.driver_version = "571";
   EXPECT_THAT(DeviceIdentity(Reading()), Not(before));
   EXPECT_EQ(DeviceIdentity(absl::NotFoundError("gone")), "");
-  device_ = {.id = "cpu", .is_cpu = true};
+  UseCpu();
   EXPECT_EQ(DeviceIdentity(Reading()), "cpu");
 }
 
