@@ -7,17 +7,11 @@ import re
 import subprocess
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+from metric_names import ALERTS, ROOT, alerts, recorded
+
 FOLDER = ROOT / "deploy" / "prometheus"
 TESTS = pathlib.Path(__file__).resolve().parent
 PROMTOOL = os.environ.get("MEMPLAN_TEST_PROMTOOL", "")
-
-ALERT = re.compile(r"^ +- alert: (\w+)$", re.M)
-RECORD = re.compile(r"^ +- record: (\S+)$", re.M)
-
-
-def alerts():
-    return ALERT.findall((FOLDER / "memplan.alerts.yml").read_text())
 
 
 def anchor(name):
@@ -46,7 +40,7 @@ class RulesTest(unittest.TestCase):
         self.assertEqual(firing, set(alerts()))
 
     def test_every_alert_has_a_severity_and_leads_to_its_section(self):
-        text = (FOLDER / "memplan.alerts.yml").read_text()
+        text = ALERTS.read_text()
         for rule in re.split(r"^ +- alert: ", text, flags=re.M)[1:]:
             name = rule.split("\n", 1)[0]
             with self.subTest(alert=name):
@@ -63,9 +57,8 @@ class RulesTest(unittest.TestCase):
             self.assertEqual(words, ["Means", "Look at", "Do"], name)
 
     def test_every_recording_rule_is_documented(self):
-        recorded = RECORD.findall((FOLDER / "memplan.rules.yml").read_text())
         documented = re.findall(r"^\| `(\w+:\w+:\w+)` ", (ROOT / "docs" / "metrics.md").read_text(), re.M)
-        self.assertEqual(documented, recorded)
+        self.assertEqual(documented, recorded())
 
 
 if __name__ == "__main__":
