@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "server/devices/device_monitor.h"
+#include "server/devices/device_snapshot.h"
 
 namespace memplan {
 
