@@ -98,6 +98,7 @@ void AppendDevices(const DeviceSnapshot& snapshot, Time now,
   for (const DeviceBytes& bytes : kDeviceBytes) {
     MetricFamily family = Family(bytes.name, bytes.help, MetricType::Gauge);
     for (const Device& device : snapshot.devices) {
+      if (!device.read_error.empty()) continue;  // what was read once is over
       AddBytes(family, {{"device", device.id}}, device.*bytes.bytes);
     }
     page.push_back(std::move(family));

@@ -43,6 +43,7 @@ std::string Printable(std::string name) {
 std::vector<Holder> Holders(const DeviceSnapshot& snapshot) {
   std::vector<Holder> holders;
   for (const Device& device : snapshot.devices) {
+    if (!device.read_error.empty()) continue;
     for (const DeviceProcess& process : device.processes) {
       if (process.used) holders.push_back({&device, &process});
     }

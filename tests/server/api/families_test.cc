@@ -65,6 +65,19 @@ TEST(BuildFamiliesTest, TellsHowOldADevicesSnapshotIs) {
                         "\"GPU-aaaa\"} 2.5\n"));
 }
 
+TEST(BuildFamiliesTest, WhatWasReadBeforeADriverHungIsNotShown) {
+  MetricsInput input = SampleMetrics();
+  DeviceSnapshot late = *input.devices;
+  late.devices[0].read_error = "the driver has not answered for 9 s";
+  input.devices = std::make_shared<DeviceSnapshot>(late);
+  const std::string page = Page(input);
+  EXPECT_THAT(page, HasSubstr("memplan_device_up{device=\"GPU-aaaa\"} 0\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_device_info{device=\"GPU-aaaa\""));
+  EXPECT_THAT(page, HasSubstr("memplan_device_snapshot_age_seconds{device="));
+  EXPECT_THAT(page, Not(HasSubstr("_bytes{device=\"GPU-aaaa\"")));
+  EXPECT_THAT(page, Not(HasSubstr("memplan_device_processes{")));
+}
+
 TEST(BuildFamiliesTest, HasNoDevicesBeforeTheFirstReading) {
   MetricsInput input = SampleMetrics();
   input.devices = nullptr;
