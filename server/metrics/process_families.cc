@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "planner/base/bytes.h"
+
 namespace memplan {
 namespace {
 
@@ -18,6 +20,7 @@ using Labels = std::vector<ClientMetric::Label>;
 struct Holder {
   const Device* device = nullptr;
   const DeviceProcess* process = nullptr;
+  Bytes used;
 };
 
 MetricFamily GaugeFamily(std::string name, std::string help) {
@@ -45,12 +48,12 @@ std::vector<Holder> Holders(const DeviceSnapshot& snapshot) {
   for (const Device& device : snapshot.devices) {
     if (!device.read_error.empty()) continue;
     for (const DeviceProcess& process : device.processes) {
-      if (process.used) holders.push_back({&device, &process});
+      if (process.used) holders.push_back({&device, &process, *process.used});
     }
   }
   std::stable_sort(holders.begin(), holders.end(),
                    [](const Holder& one, const Holder& other) {
-                     return *one.process->used > *other.process->used;
+                     return one.used > other.used;
                    });
   return holders;
 }
@@ -90,12 +93,12 @@ void AppendProcesses(const DeviceSnapshot& snapshot,
   const std::vector<Holder> holders = Holders(snapshot);
   const size_t shown = std::min(holders.size(), series.most);
   for (size_t i = 0; i < shown; ++i) {
-    const auto& [device, process] = holders[i];
+    const auto& [device, process, used] = holders[i];
     Add(bytes,
         {{"device", device->id},
          {"pid", std::to_string(process->pid)},
          {"name", Printable(process->name)}},
-        process->used->count());
+        used.count());
   }
   MetricFamily untracked =
       GaugeFamily("memplan_processes_untracked",
