@@ -9,8 +9,8 @@ import sys
 import tempfile
 import unittest
 
-from dashboard_rules import faults
-from metric_names import ROOT
+from dashboard_rules import expressions, faults
+from metric_names import ALERTS, ROOT, RULES, documented, used_in
 
 GRAFANA = ROOT / "deploy" / "grafana"
 NAMES = ("memplan-fleet", "memplan-models", "memplan-node")
@@ -68,6 +68,12 @@ class DashboardRulesTest(unittest.TestCase):
         self.assertEqual(sorted(p.stem for p in (GRAFANA / "dashboards").iterdir()), list(NAMES))
         for name in NAMES:
             self.assertEqual(faults(load(name)), [], name)
+
+    def test_every_metric_is_shown_somewhere(self):
+        shown = set().union(*(used_in(target["expr"]) for name in NAMES
+                              for _, target in expressions(load(name))))
+        indirectly = used_in(RULES.read_text()) | used_in(ALERTS.read_text())
+        self.assertEqual(set(documented()) - shown - indirectly, set())
 
     def test_each_rule_finds_its_fault(self):
         whole = load("memplan-node")
