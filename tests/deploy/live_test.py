@@ -41,8 +41,8 @@ class LiveTest(IntegrationTest):
         self.addCleanup(self.prometheus.stop)
         self.prometheus.start()
 
-    def write_devices(self, processes):
-        devices = [gpu(1, "NVIDIA H200", 140, used="40GiB", processes=processes),
+    def write_devices(self, processes, read_error=""):
+        devices = [gpu(1, "NVIDIA H200", 140, used="40GiB", processes=processes, read_error=read_error),
                    gpu(2, "NVIDIA H200", 140, used="0B"), gpu(3, "NVIDIA L4", 24, used="2GiB")]
         new = self.folder / "devices.json.new"
         new.write_text(json.dumps({"devices": devices}))
@@ -117,16 +117,29 @@ class LiveTest(IntegrationTest):
         self.assertEqual(used - set(types()), set())
         self.assertEqual(set(NOT_YET) - used, set(), "nobody asks for these: take them out of NOT_YET")
 
+    def check_that_the_probe_was_counted(self):
+        for series in ('memplan_probes_ended_total{outcome="succeeded"}',
+                       'memplan_trials_total{purpose="verify", outcome="fits"}'):
+            self.assertEqual([one["value"][1] for one in self.prometheus.query(series)], ["1"], series)
+
+    # NVIDIA/dcgm-exporter#271, #136
     def check_that_memory_adds_up(self):
         parts = " - ".join(f'memplan_device_memory_{part}_bytes{{device!="cpu"}}'
                            for part in ("total", "driver_reserve", "used", "free"))
         self.assertEqual([series["value"][1] for series in self.prometheus.query(parts)], ["0"] * 3)
 
+    # NVIDIA/dcgm-exporter#140
     def check_that_an_ended_process_is_gone(self):
         series = f'memplan_process_memory_used_bytes{{pid="{STRANGER["pid"]}"}}'
         self.assertEqual(len(self.prometheus.query(series)), 1)
         self.write_devices([])
         wait_until(lambda: not self.prometheus.query(series), "the process to be gone")
+
+    # NVIDIA/dcgm-exporter#348
+    def check_that_a_lost_device_alerts(self):
+        self.write_devices([], read_error="GPU is lost")
+        wait_until(lambda: self.prometheus.query('ALERTS{alertname="MemplanDeviceLost", device="GPU-1"}'), "the alert")
+        self.assertEqual(self.prometheus.query('memplan_device_memory_used_bytes{device="GPU-1"}'), [])
 
     def test_everything_that_is_asked_for_is_there(self):
         self.make_the_counters_move()
@@ -135,8 +148,10 @@ class LiveTest(IntegrationTest):
                 self.check_dashboard(path)
         self.check_rules()
         self.check_that_names_are_real()
+        self.check_that_the_probe_was_counted()
         self.check_that_memory_adds_up()
         self.check_that_an_ended_process_is_gone()
+        self.check_that_a_lost_device_alerts()
 
 
 if __name__ == "__main__":
