@@ -15,6 +15,7 @@
 #include "server/base/server_status.h"
 #include "server/devices/device_monitor.h"
 #include "server/jobs/probe_jobs.h"
+#include "server/metrics/process_families.h"
 #include "server/probe/probe.h"
 #include "server/store/model_store.h"
 #include "server/store/upload_counts.h"
@@ -28,9 +29,10 @@ inline constexpr size_t kMostModels = 50;
 // What a page is made of.
 struct MetricsInput {
   Time now;
-  Time start_time;                                   // of the daemon
-  std::string version;                               // of the daemon
-  std::shared_ptr<const DeviceSnapshot> devices;     // null before the first
+  Time start_time;                                // of the daemon
+  std::string version;                            // of the daemon
+  std::shared_ptr<const DeviceSnapshot> devices;  // null before the first
+  ProcessSeries processes;
   std::vector<std::shared_ptr<const Probe>> probes;  // newest first
   JobCounts jobs;
   WorkerCounts workers;

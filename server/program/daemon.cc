@@ -247,6 +247,8 @@ MetricsInput Daemon::ReadMetrics() const {
           .start_time = start_time_,
           .version = MEMPLAN_VERSION,
           .devices = devices_->Latest(),
+          .processes = {.most = static_cast<size_t>(options_.process_series),
+                        .own_pid = getpid()},
           .probes = jobs_->List(),
           .jobs = jobs_->Counts(),
           .workers = runner_->Counts(),

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "planner/base/status_macros.h"
-#include "server/devices/script_device_reader.h"
+#include "server/devices/script_device_source.h"
 #include "server/program/host_port.h"
 
 namespace memplan {
@@ -149,6 +149,9 @@ std::vector<Setting> AccessSettings(ServerOptions& options) {
        "Listen beyond loopback without TLS: whoever reaches the port may call"},
       {"metrics", AddressOrNone(options.metrics),
        "Address of the pages /metrics and /healthz, which have no TLS"},
+      {"process_series", CountValue(options.process_series, {0, 1000}),
+       "Processes on GPUs that have a series on that page, the largest; 0 is "
+       "none"},
   };
 }
 
