@@ -178,8 +178,8 @@ absl::Status Daemon::StartServing() {
   disk_ = std::make_unique<WorkQueue>(kDiskThreads, kDiskQueue);
   replays_ = std::make_unique<WorkQueue>(kReplayThreads, kReplayQueue);
   device_service_ = std::make_unique<DeviceService>(*devices_);
-  model_service_ =
-      std::make_unique<ModelService>(*models_, *disk_, places_.uploads);
+  model_service_ = std::make_unique<ModelService>(
+      *models_, *disk_, places_.uploads, options_.upload_idle_timeout);
   plan_service_ = std::make_unique<PlanService>(*replays_, places_.replays);
   probe_service_ = std::make_unique<ProbeService>(
       ProbeSupport{*jobs_, *runner_, *devices_, *disk_, places_.watches,

@@ -174,9 +174,10 @@ std::vector<Setting> ConnectionSettings(RpcLimits& rpc) {
   };
 }
 
-std::vector<Setting> StoreSettings(StoreRules& rules) {
+std::vector<Setting> StoreSettings(ServerOptions& options) {
   using std::chrono::hours;
   using std::chrono::seconds;
+  StoreRules& rules = options.store_rules;
   return {
       {"store_max_bytes", BytesValue(rules.max_bytes),
        "The most that models and parts of uploads may take; 0 is no bound"},
@@ -188,6 +189,11 @@ std::vector<Setting> StoreSettings(StoreRules& rules) {
        "Whether the models used least recently make room for an upload"},
       {"part_ttl", DurationValue(rules.part_ttl, {seconds(1), hours(87'600)}),
        "How long the part of a broken upload is kept for its client to go on"},
+      {"upload_idle_timeout",
+       DurationValue(options.upload_idle_timeout, {seconds(1), hours(24)}),
+       "How long an upload may send no message (1 MiB or less) before its "
+       "place "
+       "is given to others"},
   };
 }
 
@@ -291,7 +297,7 @@ std::vector<SettingGroup> Settings(ServerOptions& options) {
   return {{"Places", PlaceSettings(options)},
           {"Access", AccessSettings(options)},
           {"Connections", ConnectionSettings(options.rpc)},
-          {"Store", StoreSettings(options.store_rules)},
+          {"Store", StoreSettings(options)},
           {"Probes", ProbeSettings(options)},
           {"Running", RunningSettings(options)},
           {"Log", LogSettings(options)}};

@@ -2,11 +2,12 @@
 
 import hashlib
 import os
+import signal
 import unittest
 import urllib.request
 
 from big_upload import upload_broken, write_big_model
-from harness import DONE, ERROR, IntegrationTest, wait_until
+from harness import DONE, ERROR, PATIENCE, IntegrationTest, wait_until
 
 MOST_KIB = 150 << 10  # of the daemon; what is uploaded must not add to it
 
@@ -55,6 +56,23 @@ class UploadTest(IntegrationTest):
         outcomes = self.metric("memplan_uploads_total")
         self.assertEqual(outcomes['{outcome="stored"}'], 1)
         self.assertGreaterEqual(outcomes['{outcome="broken_off"}'], 1)
+
+    def test_a_stopped_client_loses_its_place_and_goes_on(self):
+        self.start_server("--upload-idle-timeout", "1s")
+        model = self.big_model(256)
+        client = self.start_memplan("models", "upload", model)
+        wait_until(lambda: any(int(m["committed_bytes"]) > 1 << 20 for m in self.stored()),
+                   "some of the model to come")
+        client.send_signal(signal.SIGSTOP)
+        wait_until(lambda: self.metric("memplan_uploads_total")['{outcome="broken_off"}'] == 1,
+                   "the daemon to give up")
+        limits = {limit["name"]: limit for limit in self.memplan_json("status")["limits"]}
+        self.assertEqual(limits["uploads"]["used"], "0")
+        client.send_signal(signal.SIGCONT)
+        out, words = client.communicate(timeout=PATIENCE)
+        self.assertEqual(client.returncode, DONE, words)
+        self.assertEqual(out.strip(), self.stored()[0]["sha256"])
+        self.assertIn("it goes on where it ended", words)
 
     def test_a_full_store_refuses_before_a_byte_is_written(self):
         self.start_server("--store-max-bytes", "3MiB", "--store-max-models", "2")
