@@ -263,7 +263,9 @@ void CheckTlsSettings(const TlsFiles& tls, std::vector<std::string>& wrong) {
         "--tls-certificate, --tls-key and --tls-client-ca go together; give "
         "all three or none");
   } else if (all) {
-    const absl::Status usable = CheckTls(tls);
+    const absl::StatusOr<TlsTexts> texts = ReadTls(tls);
+    const absl::Status usable =
+        texts.ok() ? CheckTls(*texts, tls).status() : texts.status();
     if (!usable.ok()) wrong.emplace_back(usable.message());
   }
 }

@@ -23,7 +23,7 @@ class UploadTest(IntegrationTest):
         """The family's values by labels, as the page writes both."""
         with urllib.request.urlopen(f"http://{self.server.metrics}/metrics", timeout=20) as page:
             lines = page.read().decode().splitlines()
-        pairs = [line.rsplit(" ", 1) for line in lines if line.startswith(family + "{")]
+        pairs = [line.rsplit(" ", 1) for line in lines if line.startswith((family + "{", family + " "))]
         return {labels.removeprefix(family): float(value) for labels, value in pairs}
 
     def test_an_upload_broken_again_and_again_ends_right(self):
@@ -85,6 +85,20 @@ class UploadTest(IntegrationTest):
         self.memplan("models", "upload", self.scripted_model("a.pt"))
         _, words = self.memplan("models", "upload", self.scripted_model("b.pt", x=1), code=ERROR)
         self.assertIn("store_max_models", words)
+
+    def test_the_model_used_least_recently_makes_room(self):
+        self.start_server("--store-max-models", "2", "--evict-models")
+        first, second, third = (self.scripted_model(f"{limit}.pt", limit_batch=limit)
+                                for limit in (5, 6, 7))
+        names = [self.memplan("models", "upload", model)[0].strip() for model in (first, second)]
+        self.memplan(*self.probe_arguments(first))
+        self.memplan("models", "upload", third)
+        stored = {model["sha256"] for model in self.stored()}
+        self.assertEqual(len(stored), 2)
+        self.assertIn(names[0], stored)
+        self.assertNotIn(names[1], stored)
+        self.assertEqual(self.metric("memplan_store_evictions_total"), {"": 1})
+        self.assertIn(f"evicted model {names[1]}", "".join(self.server.words))
 
 
 if __name__ == "__main__":
