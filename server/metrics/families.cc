@@ -295,6 +295,25 @@ void AppendParts(const MetricsInput& input, std::vector<MetricFamily>& page) {
   page.push_back(std::move(healthy));
 }
 
+void AppendTls(const std::optional<TlsStatus>& tls,
+               std::vector<MetricFamily>& page) {
+  MetricFamily expiry =
+      Family("memplan_tls_certificate_not_after_seconds",
+             "When the certificate that is served expires, in seconds since "
+             "1970.",
+             MetricType::Gauge);
+  MetricFamily failures =
+      Family("memplan_tls_reload_failures_total",
+             "Times that the files of TLS were found to be of no use.",
+             MetricType::Counter);
+  if (tls.has_value()) {
+    Add(expiry, {}, Seconds(tls->expiry.time_since_epoch()));
+    AddCount(failures, {}, tls->failures);
+  }
+  page.push_back(std::move(expiry));
+  page.push_back(std::move(failures));
+}
+
 void AppendStore(const StoreUse& store, const UploadsByOutcome& uploads,
                  std::vector<MetricFamily>& page) {
   MetricFamily bytes =
@@ -345,6 +364,7 @@ std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
   AppendWorkers(input.workers, page);
   AppendSandbox(input.sandbox, page);
   AppendParts(input, page);
+  AppendTls(input.tls, page);
   AppendStore(input.store, input.uploads, page);
   for (MetricFamily& family : CallFamilies(input.calls)) {
     page.push_back(std::move(family));

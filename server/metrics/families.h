@@ -8,11 +8,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "server/base/call_counts.h"
 #include "server/base/server_status.h"
+#include "server/base/tls_status.h"
 #include "server/devices/device_monitor.h"
 #include "server/jobs/probe_jobs.h"
 #include "server/metrics/process_families.h"
@@ -39,6 +41,7 @@ struct MetricsInput {
   std::vector<SandboxLayer> sandbox;  // empty until a worker tried it
   std::vector<MethodCalls> calls;
   std::vector<PartStatus> parts;
+  std::optional<TlsStatus> tls;  // unset without TLS
   ServerState state = ServerState::kServing;
   StoreUse store;
   UploadsByOutcome uploads{};

@@ -54,6 +54,8 @@ struct ServerOptions {
   LogLevel log_level = LogLevel::kInfo;
   RpcLimits rpc;
   StoreRules store_rules;
+  // Uploads that send nothing for this long lose their place.
+  std::chrono::milliseconds upload_idle_timeout = std::chrono::minutes(1);
   // How long health says NOT SERVING before new work is refused, so that load
   // balancers can turn away; then how long calls and trials may go on.
   std::chrono::milliseconds drain_delay{0};

@@ -177,9 +177,10 @@ std::vector<Setting> ConnectionSettings(RpcLimits& rpc) {
   };
 }
 
-std::vector<Setting> StoreSettings(StoreRules& rules) {
+std::vector<Setting> StoreSettings(ServerOptions& options) {
   using std::chrono::hours;
   using std::chrono::seconds;
+  StoreRules& rules = options.store_rules;
   return {
       {"store_max_bytes", BytesValue(rules.max_bytes),
        "The most that models and parts of uploads may take; 0 is no bound"},
@@ -191,6 +192,11 @@ std::vector<Setting> StoreSettings(StoreRules& rules) {
        "Whether the models used least recently make room for an upload"},
       {"part_ttl", DurationValue(rules.part_ttl, {seconds(1), hours(87'600)}),
        "How long the part of a broken upload is kept for its client to go on"},
+      {"upload_idle_timeout",
+       DurationValue(options.upload_idle_timeout, {seconds(1), hours(24)}),
+       "How long an upload may send no message (1 MiB or less) before its "
+       "place "
+       "is given to others"},
   };
 }
 
@@ -260,7 +266,9 @@ void CheckTlsSettings(const TlsFiles& tls, std::vector<std::string>& wrong) {
         "--tls-certificate, --tls-key and --tls-client-ca go together; give "
         "all three or none");
   } else if (all) {
-    const absl::Status usable = CheckTls(tls);
+    const absl::StatusOr<TlsTexts> texts = ReadTls(tls);
+    const absl::Status usable =
+        texts.ok() ? CheckTls(*texts, tls).status() : texts.status();
     if (!usable.ok()) wrong.emplace_back(usable.message());
   }
 }
@@ -294,7 +302,7 @@ std::vector<SettingGroup> Settings(ServerOptions& options) {
   return {{"Places", PlaceSettings(options)},
           {"Access", AccessSettings(options)},
           {"Connections", ConnectionSettings(options.rpc)},
-          {"Store", StoreSettings(options.store_rules)},
+          {"Store", StoreSettings(options)},
           {"Probes", ProbeSettings(options)},
           {"Running", RunningSettings(options)},
           {"Log", LogSettings(options)}};

@@ -78,6 +78,17 @@ TEST(BuildFamiliesTest, WhatWasReadBeforeADriverHungIsNotShown) {
   EXPECT_THAT(page, Not(HasSubstr("memplan_device_processes{")));
 }
 
+TEST(BuildFamiliesTest, TellsWhenTheCertificateExpires) {
+  const std::string page = Page(SampleMetrics());
+  EXPECT_THAT(page, HasSubstr("memplan_tls_certificate_not_after_seconds "
+                              "1800000000\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_tls_reload_failures_total 3\n"));
+  MetricsInput without = SampleMetrics();
+  without.tls.reset();
+  EXPECT_THAT(Page(without),
+              Not(HasSubstr("\nmemplan_tls_certificate_not_after_seconds ")));
+}
+
 TEST(BuildFamiliesTest, HasNoDevicesBeforeTheFirstReading) {
   MetricsInput input = SampleMetrics();
   input.devices = nullptr;

@@ -67,6 +67,7 @@ inline MetricsInput SampleMetrics() {
   calls.by_bucket.back() = 1;
   calls.seconds = 2.5;
   input.parts = {{"store", false, "full"}};
+  input.tls = {Time(std::chrono::seconds(1'800'000'000)), 3, "expired"};
   return input;
 }
 
