@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "planner/base/status_macros.h"
-#include "server/devices/script_device_reader.h"
+#include "server/devices/script_device_source.h"
 #include "server/program/host_port.h"
 
 namespace memplan {
