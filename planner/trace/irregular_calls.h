@@ -36,6 +36,7 @@ struct DistinctCall {
   std::vector<CallArgument> arguments;
   // Calls of the symbolic trace that are this one; never empty.
   std::vector<uint32_t> calls;
+  friend bool operator==(const DistinctCall&, const DistinctCall&) = default;
 };
 
 // In the order of their first calls. kInvalidArgument as of Instantiator::Run.

@@ -14,8 +14,8 @@
 
 namespace memplan::gpu {
 
-// The longest frame either side sends or accepts.
-inline constexpr uint32_t kMaxFrameBytes = 256 * 1024;
+// The longest frame either side sends or accepts: some thousand operator calls.
+inline constexpr uint32_t kMaxFrameBytes = 1024 * 1024;
 
 // Sends one frame on `socket`, waiting for room until `deadline`. Never raises
 // SIGPIPE. Returns kInvalidArgument if `json` is longer than kMaxFrameBytes,
