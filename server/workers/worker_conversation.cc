@@ -208,7 +208,7 @@ std::optional<gpu::WorkerMessage> WorkerConversation::Receive(
 
 bool WorkerConversation::Send(const gpu::DaemonMessage& message) {
   const absl::Status sent =
-      gpu::WriteFrame(socket_, gpu::Encode(message), deadline_);
+      gpu::WriteFrame(socket_, gpu::Encode(message), deadline_, terms_.wake);
   if (!sent.ok()) EndWith(sent);
   return sent.ok();
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -51,7 +52,7 @@ class FakeTrialRunner : public TrialRunner {
 
   absl::StatusOr<TrialResult> Run(
       const TrialOrder& order, CancelSignal& cancel,
-      const std::function<void(const gpu::Progress&)>& on_progress) override {
+      const OnWorkerProgress& on_progress) override {
     {
       const std::lock_guard lock(mutex_);
       orders_.push_back(order);
@@ -66,6 +67,11 @@ class FakeTrialRunner : public TrialRunner {
       result->trial.cap = order.request.cap;
     }
     return result;
+  }
+
+  absl::StatusOr<std::unique_ptr<WorkerSession>> Begin(
+      const SessionOrder& /*order*/, CancelSignal& /*cancel*/) override {
+    return absl::UnimplementedError("this fake has no sessions");
   }
 
   absl::Status CheckUsable() const override { return absl::OkStatus(); }
