@@ -23,6 +23,7 @@
 #include "server/jobs/probe_execution.h"
 #include "server/jobs/probe_jobs.h"
 #include "server/jobs/probe_table.h"
+#include "server/jobs/probe_trials.h"
 #include "server/jobs/probe_watchers.h"
 #include "server/store/model_store.h"
 #include "server/store/probe_store.h"

@@ -89,6 +89,7 @@ class ProcessSession : public WorkerSession {
 
   gpu::TrialRequest WithSandbox(gpu::TrialRequest request) const;
   void JoinPreparation();
+  const absl::StatusOr<TrialResult>& PreparationFailure();
   Talk TalkAboutRun(const TrialOrder& order, Clock::time_point begun,
                     const OnWorkerProgress& on_progress);
   // After an order: the trial it was, with the process gone unless it was
@@ -115,6 +116,8 @@ class ProcessSession : public WorkerSession {
   std::thread preparation_;
   std::optional<Pending> preparing_;
   std::optional<Talk> prepared_;  // what came of Prepare
+  // The trial that it was, if it failed.
+  std::optional<absl::StatusOr<TrialResult>> preparation_failure_;
 };
 
 gpu::TrialRequest ProcessSession::WithSandbox(gpu::TrialRequest request) const {
@@ -151,9 +154,15 @@ absl::StatusOr<PreparedWorker> ProcessSession::WaitUntilPrepared() {
   if (prepared_->prepared) {
     return PreparedWorker{*prepared_->prepared, prepared_->torch_version};
   }
-  MEMPLAN_ASSIGN_OR_RETURN(const TrialResult result,
-                           Conclude(*prepared_, *preparing_, false));
+  MEMPLAN_ASSIGN_OR_RETURN(const TrialResult result, PreparationFailure());
   return absl::UnavailableError(result.trial.message);
+}
+
+const absl::StatusOr<TrialResult>& ProcessSession::PreparationFailure() {
+  if (!preparation_failure_) {
+    preparation_failure_ = Conclude(*prepared_, *preparing_, /*stays=*/false);
+  }
+  return *preparation_failure_;
 }
 
 absl::StatusOr<TrialResult> ProcessSession::Run(
@@ -165,27 +174,24 @@ absl::StatusOr<TrialResult> ProcessSession::Run(
   const Clock::time_point begun =
       is_first && !prepared_ ? parts_.begun : Clock::now();
   const bool is_ready = !prepared_ || prepared_->prepared.has_value();
-  const Pending pending =
-      is_ready ? Pending{order.timeout, begun} : *preparing_;
-  Talk talk = is_ready ? TalkAboutRun(order, begun, on_progress) : *prepared_;
+  const Talk talk =
+      is_ready ? TalkAboutRun(order, begun, on_progress) : *prepared_;
   Learn(talk);
-  std::string version = talk.torch_version;
-  const bool said_hello = talk.said_hello;
-  const bool has_answer = talk.end == TalkEnd::kAnswered;
   MEMPLAN_ASSIGN_OR_RETURN(
       TrialResult result,
-      Conclude(std::move(talk), pending, is_ready && order.request.stay));
+      is_ready ? Conclude(talk, {order.timeout, begun}, order.request.stay)
+               : PreparationFailure());
   has_run_ = true;
-  result.worker_version = std::move(version);
+  result.worker_version = talk.torch_version;
   Trial& trial = result.trial;
   result.never_started =
-      !said_hello && trial.outcome == TrialOutcome::kWorkerDied;
+      !talk.said_hello && trial.outcome == TrialOutcome::kWorkerDied;
   trial.batch = order.request.batch;
   trial.purpose = order.purpose;
   if (!trial.cap) trial.cap = order.request.cap;
   trial.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
   // What lies there after a death may be the trace of the trial before.
-  if (is_first || has_answer) KeepTrace(order, trial);
+  if (is_first || talk.end == TalkEnd::kAnswered) KeepTrace(order, trial);
   return result;
 }
 
@@ -196,8 +202,7 @@ Talk ProcessSession::TalkAboutRun(const TrialOrder& order,
       [&](const gpu::Settled& settled) -> std::optional<ContextReading> {
     std::optional<ContextReading> reading;
     if (parts_.context) {
-      reading =
-          parts_.context(parts_.worker.process->pid(), settled.reserved);
+      reading = parts_.context(parts_.worker.process->pid(), settled.reserved);
     }
     return reading ? reading : ContextFromDevice(settled);
   };
@@ -267,7 +272,8 @@ absl::StatusOr<TrialResult> ProcessSession::Failure(const Talk& talk,
 absl::StatusOr<TrialResult> ProcessSession::Reported(Talk talk, bool stays) {
   if (is_open_ && !stays) {
     // One whose model did not load may wait for another order.
-    if (prepared_) (void)talk_.SayEnd(Clock::now() + parts_.options.exit_timeout);
+    if (prepared_)
+      (void)talk_.SayEnd(Clock::now() + parts_.options.exit_timeout);
     WaitForExit(parts_.cancel.descriptor());
   }
   // There is always a report here; the check is for the reader and the tools.
@@ -311,16 +317,14 @@ absl::StatusOr<TrialResult> ProcessSession::Closed(const Talk& talk) {
                                       : &WorkerCounts::died);
   const std::string output = parts_.worker.output.Tail(kToldOutputBytes);
   if (!talk.said_hello && *end == ChildEnd{false, kExitNotLoaded}) {
-    return WorkerUnusable(
-        absl::StrCat("the worker ", parts_.options.program,
-                     " cannot be loaded: ", output,
-                     "; give memplan-server libtorch's folders with "
-                     "--worker-library-path"));
+    return WorkerUnusable(absl::StrCat(
+        "the worker ", parts_.options.program, " cannot be loaded: ", output,
+        "; give memplan-server libtorch's folders with "
+        "--worker-library-path"));
   }
-  return Died(talk,
-              absl::StrCat("the worker ", EndText(*end),
-                           " without a report, in its phase `", talk.phase,
-                           "`"));
+  return Died(
+      talk, absl::StrCat("the worker ", EndText(*end),
+                         " without a report, in its phase `", talk.phase, "`"));
 }
 
 TrialResult ProcessSession::Died(const Talk& talk, std::string words) const {
@@ -332,10 +336,10 @@ TrialResult ProcessSession::Died(const Talk& talk, std::string words) const {
   }
   TrialResult result;
   result.trial.outcome = TrialOutcome::kWorkerDied;
-  result.trial.message = parts_.group.WasKilledByItsLimit()
-                             ? parts_.options.memory_groups->KilledText(
-                                   talk.phase)
-                             : gpu::TrimmedMessage(words);
+  result.trial.message =
+      parts_.group.WasKilledByItsLimit()
+          ? parts_.options.memory_groups->KilledText(talk.phase)
+          : gpu::TrimmedMessage(words);
   return result;
 }
 

@@ -61,9 +61,8 @@ class StandardRunner : public ProcessTrialRunner {
   }
 
   absl::Status CheckUsable() const override;
-  absl::StatusOr<TrialResult> Run(
-      const TrialOrder& order, CancelSignal& cancel,
-      const OnWorkerProgress& on_progress) override;
+  absl::StatusOr<TrialResult> Run(const TrialOrder& order, CancelSignal& cancel,
+                                  const OnWorkerProgress& on_progress) override;
   absl::StatusOr<std::unique_ptr<WorkerSession>> Begin(
       const SessionOrder& order, CancelSignal& cancel) override;
 
@@ -104,7 +103,7 @@ absl::Status StandardRunner::CheckUsable() const {
   }
   if (!S_ISREG(status.st_mode) || access(program.c_str(), X_OK) != 0) {
     return WorkerUnusable(absl::StrCat("the worker program ", program,
-                                 " cannot be executed", next_step));
+                                       " cannot be executed", next_step));
   }
   return absl::OkStatus();
 }
@@ -164,9 +163,8 @@ absl::StatusOr<Worker> StandardRunner::Start(const std::string& device_id,
                                              const MemoryGroup& group) {
   absl::Status usable = CheckUsable();
   if (usable.ok()) {
-    auto worker =
-        StartWorker(options_.program, Environment(device_id, scratch),
-                    options_.trace_bytes);
+    auto worker = StartWorker(options_.program, Environment(device_id, scratch),
+                              options_.trace_bytes);
     usable = worker.ok() ? group.Add(worker->process->pid()) : worker.status();
     if (usable.ok()) {
       records_.Count(&WorkerCounts::started);

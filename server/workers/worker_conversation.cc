@@ -75,9 +75,8 @@ Talk WorkerConversation::RunCalls(const gpu::RunCalls& calls,
   if (report == nullptr) {
     End(TalkEnd::kNonsense, "it did not tell of the operators it was given");
   } else if (report->results.size() != calls.calls.size()) {
-    End(TalkEnd::kNonsense,
-        absl::StrCat("it told of ", report->results.size(), " operators of ",
-                     calls.calls.size()));
+    End(TalkEnd::kNonsense, absl::StrCat("it told of ", report->results.size(),
+                                         " operators of ", calls.calls.size()));
   } else {
     talk_.calls = *report;
     talk_.end = TalkEnd::kAnswered;
@@ -125,9 +124,9 @@ bool WorkerConversation::Greet() {
   if (!terms_.scripted_gpu || talk_.torch_version == kScriptedVersion) {
     return true;
   }
-  return End(TalkEnd::kRealWorker,
-             absl::StrCat("it is a real worker, with libtorch ",
-                          talk_.torch_version));
+  return End(
+      TalkEnd::kRealWorker,
+      absl::StrCat("it is a real worker, with libtorch ", talk_.torch_version));
 }
 
 // Nothing that a worker says is worth more than this: it is one of ours until
@@ -177,9 +176,8 @@ bool WorkerConversation::TakeReport(const gpu::Report& report,
   const auto steps = static_cast<int>(report.steps.size());
   const bool ran = report.end == gpu::EndKind::kRan;
   if (ran ? steps != request.steps : steps > request.steps) {
-    return End(
-        TalkEnd::kNonsense,
-        absl::StrCat("it reported ", steps, " steps of ", request.steps));
+    return End(TalkEnd::kNonsense, absl::StrCat("it reported ", steps,
+                                                " steps of ", request.steps));
   }
   talk_.report = report;
   return true;
