@@ -14,19 +14,24 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "planner/allocator/conditions.h"
 #include "planner/base/bytes.h"
 #include "planner/plan/batch_search.h"
+#include "planner/plan/fast_prediction.h"
+#include "planner/plan/known_calls.h"
 #include "planner/plan/predicted_answer.h"
 #include "planner/plan/trial.h"
 #include "planner/plan/verification.h"
-#include "planner/trace/call_plan.h"
 #include "planner/trace/irregular_calls.h"
 #include "planner/trace/trace.h"
 
@@ -61,10 +66,6 @@ struct RunCallsAt {
   friend bool operator==(const RunCallsAt&, const RunCallsAt&) = default;
 };
 
-// Of one call: what it does as it likes, then what it does when memory for that
-// is refused, and so on; empty if it could not be run.
-using CallPlansOrNone = std::vector<CallPlan>;
-
 // RunBatch is to be run in a fresh process, with a trace if it can be had.
 using FastDecision =
     std::variant<RecordBatch, RunCallsAt, RunBatch, SearchAnswer, FallBack>;
@@ -72,10 +73,7 @@ using FastDecision =
 // Not thread-safe. Keeps the traces that it is given.
 class FastSearch {
  public:
-  explicit FastSearch(const FastSearchOptions& options);
-  ~FastSearch();
-  FastSearch(const FastSearch&) = delete;
-  FastSearch& operator=(const FastSearch&) = delete;
+  explicit FastSearch(const FastSearchOptions& options) : options_(options) {}
 
   // The cap of all runs to come; none: memory sets no limit. With a budget it is
   // known when a run has shown the context; until then recordings run under the
@@ -91,9 +89,9 @@ class FastSearch {
   // the place of a recording and is no trial. Before the first Next.
   void AddKnownTrace(int64_t batch, Trace trace);
 
-  // What the calls of a RunCallsAt did, in their order. kInvalidArgument, and
-  // nothing is kept, if there are not as many. Plans that cannot be true are
-  // taken as unknown.
+  // What the calls of a RunCallsAt did, in their order. Errors as of
+  // KnownCalls::Add. Plans that do not go with the model's own calls are taken as
+  // unknown.
   absl::Status AddCalls(const RunCallsAt& order,
                         std::vector<CallPlansOrNone> results);
 
@@ -109,15 +107,34 @@ class FastSearch {
   FastDecision Next();
 
   // The latest prediction, for the plan; none before the second recording.
-  const std::optional<PredictedAnswer>& predicted() const;
+  const std::optional<PredictedAnswer>& predicted() const { return predicted_; }
 
   // All trials added, in order.
-  std::span<const Trial> trials() const;
+  std::span<const Trial> trials() const { return trials_; }
 
  private:
-  class Prediction;
+  void AddTrial(Trial trial, std::optional<Trace> trace);
+  FastDecision Decide();
+  // What batch_search would end with after the trials made, else `reason`.
+  FastDecision Finish(std::string reason) const;
+  std::optional<FastDecision> EndByTrials() const;
+  FastDecision DecideRecording() const;
+  absl::Status Predict();
+  // None: those that are wanted are known.
+  absl::StatusOr<std::optional<RunCallsAt>> DecideCalls();
+  FastDecision DecideVerifying() const;
+  int CountRecordings() const;
 
   FastSearchOptions options_;
+  std::vector<Trial> trials_;
+  std::map<int64_t, Trace> traces_;  // by batch
+  KnownCalls known_;
+  std::unique_ptr<FastPrediction> prediction_;  // from traces_; null: not yet
+  std::optional<PredictedAnswer> predicted_;    // the latest
+  bool is_predicted_ = false;                   // from all that is known
+  // Answers whose calls were asked for since the last verifying run.
+  std::set<int64_t> call_rounds_;
+  std::optional<FastDecision> decision_;  // none: something was added
 };
 
 }  // namespace memplan
