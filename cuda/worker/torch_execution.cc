@@ -11,10 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "cuda/worker/program.h"
 #include "cuda/worker/program_checks.h"
 #include "cuda/worker/step.h"
+#include "planner/base/status_macros.h"
 
 namespace memplan::gpu {
 namespace {
@@ -22,6 +24,19 @@ namespace {
 at::Device TorchDevice(DeviceKind kind) {
   return kind == DeviceKind::kCuda ? at::Device(at::kCUDA, 0)
                                    : at::Device(at::kCPU);
+}
+
+// The sizes of all inputs at the request's batch.
+absl::StatusOr<std::vector<std::vector<int64_t>>> InputShapes(
+    const TrialRequest& request) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const InputSpec& input : request.inputs) {
+    MEMPLAN_ASSIGN_OR_RETURN(
+        std::vector<int64_t> shape,
+        InputShape(input, request.batch, request.dimensions));
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
 }
 
 // Runs `function`, which returns a failure or throws.
@@ -62,16 +77,13 @@ class TorchExecution : public Execution {
         torch_device_(TorchDevice(request.device)) {}
 
   std::optional<Failure> Load() override {
-    std::vector<std::vector<int64_t>> shapes;
-    for (const InputSpec& input : request_.inputs) {
-      auto shape = InputShape(input, request_.batch, request_.dimensions);
-      if (!shape.ok())
-        return BadRequest("inputs", std::string(shape.status().message()));
-      shapes.push_back(*std::move(shape));
+    // Before the module is read, since that takes a while.
+    if (auto shapes = InputShapes(request_); !shapes.ok()) {
+      return BadRequest("inputs", std::string(shapes.status().message()));
     }
     if (auto failure = RefuseUnlessZip(request_.model_path)) return failure;
-    auto failure = Guarded(device_, sandboxed(),
-                           [&] { return LoadModule(std::move(shapes)); });
+    auto failure =
+        Guarded(device_, sandboxed(), [this] { return LoadModule(); });
     if (!failure.has_value() || failure->end == EndKind::kOutOfMemory ||
         failure->end == EndKind::kSandboxRefused ||
         failure->end == EndKind::kBadRequest) {
@@ -82,6 +94,18 @@ class TorchExecution : public Execution {
         absl::StrCat("the file does not load as a TorchScript "
                      "module; save the model with torch.jit.save: ",
                      failure->message));
+  }
+
+  std::optional<Failure> Begin(const TrialRequest& request) override {
+    auto shapes = InputShapes(request);
+    if (!shapes.ok()) {
+      return BadRequest("inputs", std::string(shapes.status().message()));
+    }
+    return Guarded(device_, sandboxed(), [&]() -> std::optional<Failure> {
+      step_.emplace(*module_, request, *std::move(shapes), torch_device_,
+                    recorder_);
+      return std::nullopt;
+    });
   }
 
   std::optional<Failure> RunStep(int index) override {
@@ -96,15 +120,12 @@ class TorchExecution : public Execution {
  private:
   bool sandboxed() const { return request_.sandbox.has_value(); }
 
-  std::optional<Failure> LoadModule(std::vector<std::vector<int64_t>> shapes) {
-    if (request_.run_as == RunAs::kEager) {
-      torch::jit::setTensorExprFuserEnabled(false);
-      torch::jit::setGraphExecutorOptimize(false);
-    }
-    torch::jit::Module module = LoadProgram(request_.model_path, torch_device_);
-    if (auto failure = CheckProgram(module, request_)) return failure;
-    step_.emplace(std::move(module), request_, std::move(shapes), torch_device_,
-                  recorder_);
+  std::optional<Failure> LoadModule() {
+    const bool as_torchscript = request_.run_as == RunAs::kTorchScript;
+    torch::jit::setTensorExprFuserEnabled(as_torchscript);
+    torch::jit::setGraphExecutorOptimize(as_torchscript);
+    module_ = LoadProgram(request_.model_path, torch_device_);
+    if (auto failure = CheckProgram(*module_, request_)) return failure;
     Synchronize();
     return std::nullopt;
   }
@@ -119,6 +140,7 @@ class TorchExecution : public Execution {
   Device& device_;
   Recorder& recorder_;
   const at::Device torch_device_;
+  std::optional<torch::jit::Module> module_;  // once loaded
   std::optional<Step> step_;
 };
 
