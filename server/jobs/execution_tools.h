@@ -3,14 +3,20 @@
 #define MEMPLAN_SERVER_JOBS_EXECUTION_TOOLS_H_
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "planner/base/bytes.h"
+#include "planner/trace/trace.h"
+#include "server/jobs/earlier_recordings.h"
 #include "server/jobs/trial_runner.h"
 #include "server/jobs/worker_patience.h"
 #include "server/probe/probe.h"
+#include "server/store/call_results.h"
 
 namespace memplan {
 
@@ -26,6 +32,15 @@ struct ProbeEnding {
 struct KnownTrials {
   std::vector<Trial> trials;
   std::string worker_version;  // of the workers that ran them
+};
+
+// Why a search goes on by bisection although a prediction was tried, for the
+// metrics; the words are in the plan.
+enum class FallBackKind {
+  kOtherFailure,  // a trial failed for another reason than memory
+  kNotRecorded,   // no two batches ran and left a trace
+  kNotPredicted,  // the recordings do not go together
+  kNotVerified,   // runs do not end as predicted
 };
 
 // What the execution works with. All of it must outlive the call; the functions
@@ -49,6 +64,14 @@ struct ExecutionTools {
   std::function<void(std::string why)> on_begin_anew = {};
   WorkerPatience patience = {};
   WorkerStarts* starts = nullptr;  // told of every worker's start
+  // Reads a trace that a trial left; empty: nothing is predicted.
+  std::function<absl::StatusOr<Trace>(const std::string& path)> read_trace = {};
+  std::function<std::vector<EarlierRecording>()> earlier_recordings = {};
+  CallResults* call_results = nullptr;  // null: none are kept
+  // What the device has left, as far as it is known.
+  std::optional<Bytes> device_free = {};
+  // Predictions do not hold: bisection goes on.
+  std::function<void(FallBackKind kind)> on_fall_back = {};
   std::function<std::chrono::steady_clock::time_point()> now =
       std::chrono::steady_clock::now;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/jobs/fast_execution.h"
 #include "server/jobs/probe_trials.h"
 
 namespace memplan {
@@ -88,6 +89,9 @@ class Execution {
       : spec_(spec), tools_(tools), trials_(spec, tools) {}
 
   ProbeEnding Run() {
+    if (IsPredicted(spec_, tools_, trials())) {
+      if (auto ending = RunFast()) return *std::move(ending);
+    }
     while (true) {
       const std::variant<RunBatch, ProbeEnding> next = Next();
       if (const auto* ending = std::get_if<ProbeEnding>(&next)) return *ending;
@@ -97,6 +101,34 @@ class Execution {
 
  private:
   const std::vector<Trial>& trials() const { return trials_.trials(); }
+
+  // Nothing if bisection is to go on.
+  std::optional<ProbeEnding> RunFast() {
+    auto end = ExecuteFastSearch(spec_, tools_, trials_);
+    if (auto* ending = std::get_if<ProbeEnding>(&end))
+      return std::move(*ending);
+    if (const auto* found = std::get_if<FastAnswer>(&end)) {
+      return Ending(found->answer, found->predicted);
+    }
+    const std::string& why = std::get<FallBack>(end).reason;
+    fall_back_reason_ = why;
+    if (tools_.on_fall_back) tools_.on_fall_back(KindOfFallBack(trials()));
+    if (spec_.method != SearchMethod::kPredict) return std::nullopt;
+    return FailedEnding(
+        {absl::StatusCode::kAborted, "PREDICTION_DOES_NOT_HOLD",
+         absl::StrCat("the answer could not be predicted: ", why, "; ",
+                      trials_.KnownWords(),
+                      "; search with the method `auto`, which bisects then"),
+         ""});
+  }
+
+  ProbeEnding Ending(const SearchAnswer& answer,
+                     std::optional<PredictedAnswer> predicted) const {
+    if (answer.end == SearchEnd::kFailed) return NoAnswer(answer, trials());
+    Plan plan = MakePlan(answer, trials(), std::move(predicted));
+    plan.fall_back_reason = fall_back_reason_;
+    return {ProbeState::kSucceeded, std::move(plan), {}};
+  }
 
   std::variant<RunBatch, ProbeEnding> Next() const {
     if (spec_.limit.budget && !trials_.on_cpu() && trials().empty()) {
@@ -109,9 +141,7 @@ class Execution {
     const SearchDecision decision =
         DecideNext(std::get<SearchOptions>(spec_.task), trials());
     if (const auto* run = std::get_if<RunBatch>(&decision)) return *run;
-    const auto& answer = std::get<SearchAnswer>(decision);
-    if (answer.end == SearchEnd::kFailed) return NoAnswer(answer, trials());
-    return ProbeEnding{ProbeState::kSucceeded, MakePlan(answer, trials()), {}};
+    return Ending(std::get<SearchAnswer>(decision), std::nullopt);
   }
 
   std::optional<ProbeEnding> Try(const RunBatch& run) {
@@ -124,6 +154,7 @@ class Execution {
   const ProbeSpec& spec_;
   const ExecutionTools& tools_;
   ProbeTrials trials_;
+  std::string fall_back_reason_;  // empty: none
 };
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/devices/device_monitor.h"
+#include "server/jobs/execution_tools.h"
 #include "server/jobs/retention.h"
 #include "server/jobs/trial_runner.h"
 #include "server/jobs/worker_patience.h"
@@ -38,6 +39,9 @@ class ModelStore;
 struct JobCounts {
   // By outcome, in TrialOutcome's order.
   std::vector<int64_t> trials_by_outcome;
+  std::map<TrialPurpose, int64_t> trials_by_purpose;
+  int64_t predictions_verified = 0;  // searches that were answered by one
+  std::map<FallBackKind, int64_t> fall_backs;
   int64_t probes_succeeded = 0;
   int64_t probes_failed = 0;
   int64_t probes_cancelled = 0;
@@ -72,6 +76,11 @@ class ProbeJobs {
     // Asked before a probe starts, on its device's thread. Empty: probes start
     // whatever the devices have left.
     ReadDevices read_devices = {};
+    // Reads a trace that a trial left. Empty: searches only bisect.
+    std::function<absl::StatusOr<Trace>(const std::string& path)> read_trace =
+        {};
+    // Null: what operators do is not kept from one probe to the next.
+    CallResults* call_results = nullptr;
     // How often a probe that waits for its device is looked at again.
     std::chrono::milliseconds look_again = std::chrono::seconds(2);
     // How often ended probes are looked at for their age.

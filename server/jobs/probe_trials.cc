@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/budget.h"
 #include "server/base/log.h"
 #include "server/base/reason.h"
 
@@ -17,22 +18,6 @@ ProbeEnding Refused(const RequestRefused& refused) {
   return FailedEnding({absl::StatusCode::kInvalidArgument,
                        "REQUEST_REFUSED_BY_MODEL", refused.message,
                        absl::StrCat("spec.", refused.field)});
-}
-
-// `batch 16 runs, batch 32 fails`.
-std::string KnownWords(std::span<const Trial> trials) {
-  const KnownBatches known = BatchesKnownFrom(trials);
-  std::string words = absl::StrCat("of ", trials.size(), " trials");
-  absl::StrAppend(&words, ", ",
-                  known.largest_running == 0
-                      ? "none ran"
-                      : absl::StrCat("the largest batch that ran is ",
-                                     known.largest_running));
-  if (known.smallest_failing != 0) {
-    absl::StrAppend(&words, ", the smallest that failed ",
-                    known.smallest_failing);
-  }
-  return words;
 }
 
 }  // namespace
@@ -57,6 +42,21 @@ ProbeTrials::ProbeTrials(const ProbeSpec& spec, const ExecutionTools& tools)
       version_(tools.known.worker_version),
       begun_(tools.now()) {
   for (const Trial& trial : trials_) seconds_before_ += trial.seconds;
+}
+
+std::string ProbeTrials::KnownWords() const {
+  const KnownBatches known = BatchesKnownFrom(trials_);
+  std::string words = absl::StrCat("of ", trials_.size(), " trials");
+  absl::StrAppend(&words, ", ",
+                  known.largest_running == 0
+                      ? "none ran"
+                      : absl::StrCat("the largest batch that ran is ",
+                                     known.largest_running));
+  if (known.smallest_failing != 0) {
+    absl::StrAppend(&words, ", the smallest that failed ",
+                    known.smallest_failing);
+  }
+  return words;
 }
 
 bool ProbeTrials::on_cpu() const { return spec_.device_id == kCpuDevice; }
@@ -130,7 +130,7 @@ std::optional<ProbeEnding> ProbeTrials::WaitAfterDeaths() const {
     return FailedEnding(
         {absl::StatusCode::kAborted, "WORKER_KEEPS_DYING",
          absl::StrCat(deaths, " workers in a row died, the last one so: ",
-                      trials_.back().message, "; ", KnownWords(trials_),
+                      trials_.back().message, "; ", KnownWords(),
                       "; see whether the host ran out of memory, and the "
                       "daemon's log"),
          ""});
@@ -149,7 +149,7 @@ std::optional<ProbeEnding> ProbeTrials::EndIfWorkersCannotStart() const {
   if (!why) return std::nullopt;
   return FailedEnding(
       {absl::StatusCode::kAborted, "WORKER_KEEPS_DYING",
-       absl::StrCat(*why, "; ", KnownWords(trials_),
+       absl::StrCat(*why, "; ", KnownWords(),
                     "; run the worker by hand, and see the daemon's "
                     "log"),
        ""});
@@ -172,7 +172,7 @@ std::optional<ProbeEnding> ProbeTrials::EndAtLimit() const {
                        "PROBE_TRIAL_LIMIT",
                        absl::StrCat("the probe's limit of ", most,
                                     " trials is reached without an answer; ",
-                                    KnownWords(trials_), "; allow more trials"),
+                                    KnownWords(), "; allow more trials"),
                        ""});
 }
 
@@ -182,8 +182,23 @@ ProbeEnding ProbeTrials::EndByTime() const {
   return FailedEnding({absl::StatusCode::kDeadlineExceeded, "PROBE_TIME_LIMIT",
                        absl::StrCat("the probe's time limit of ", limit.count(),
                                     " s is reached without an answer; ",
-                                    KnownWords(trials_), "; allow more time"),
+                                    KnownWords(), "; allow more time"),
                        ""});
+}
+
+Bytes ProbeTrials::LargestContext() const {
+  Bytes largest = expected_context_;
+  for (const Trial& trial : trials_) {
+    largest = std::max(largest, trial.context.value_or(Bytes(0)));
+  }
+  return largest;
+}
+
+std::optional<Bytes> ProbeTrials::Cap() const {
+  if (!spec_.limit.budget || on_cpu()) {
+    return CapForNextTrial(spec_.limit, trials_);
+  }
+  return std::max(Bytes(0), *spec_.limit.budget - LargestContext());
 }
 
 TrialOrder ProbeTrials::Order(const RunBatch& run) const {
@@ -198,7 +213,7 @@ TrialOrder ProbeTrials::Order(const RunBatch& run) const {
   order.request.optimizer = spec_.optimizer;
   order.request.run_as = spec_.run_as;
   order.request.steps = spec_.steps;
-  order.request.cap = CapForNextTrial(spec_.limit, trials_);
+  order.request.cap = Cap();
   order.device_id = spec_.device_id;
   order.purpose = run.purpose;
   order.timeout = Timeout();

@@ -11,6 +11,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "planner/base/bytes.h"
 #include "planner/plan/batch_search.h"
 #include "server/jobs/execution_tools.h"
 #include "server/probe/probe.h"
@@ -36,8 +37,18 @@ class ProbeTrials {
   const std::vector<Trial>& trials() const { return trials_; }
   // How often trials of another worker's version were dropped.
   int begun_anew() const { return begun_anew_; }
+  // `of 7 trials, the largest batch that ran is 16, the smallest that failed 32`.
+  std::string KnownWords() const;
   bool on_cpu() const;
   bool MayGoOn() const;
+
+  // What an earlier probe's workers held outside their allocators: it counts
+  // until a trial has shown more. 0: nothing is known.
+  void ExpectContext(Bytes context) { expected_context_ = context; }
+  // The largest that is known; 0: none is.
+  Bytes LargestContext() const;
+  // The cap of the next trial; unset without a limit.
+  std::optional<Bytes> Cap() const;
 
   // What a trial of `run` orders now.
   TrialOrder Order(const RunBatch& run) const;
@@ -69,6 +80,7 @@ class ProbeTrials {
   const std::chrono::steady_clock::time_point begun_;
   double seconds_before_ = 0;  // of the trials known before
   int begun_anew_ = 0;
+  Bytes expected_context_;
 };
 
 }  // namespace memplan

@@ -167,12 +167,12 @@ const absl::StatusOr<TrialResult>& ProcessSession::PreparationFailure() {
 
 absl::StatusOr<TrialResult> ProcessSession::Run(
     const TrialOrder& order, const OnWorkerProgress& on_progress) {
-  JoinPreparation();
   // The start of its process is part of the first trial, unless it was prepared
   // ahead.
   const bool is_first = !has_run_;
   const Clock::time_point begun =
-      is_first && !prepared_ ? parts_.begun : Clock::now();
+      is_first && !preparing_ ? parts_.begun : Clock::now();
+  JoinPreparation();
   const bool is_ready = !prepared_ || prepared_->prepared.has_value();
   const Talk talk =
       is_ready ? TalkAboutRun(order, begun, on_progress) : *prepared_;
