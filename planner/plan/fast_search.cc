@@ -19,6 +19,7 @@
 #include "planner/plan/fast_prediction.h"
 #include "planner/plan/known_calls.h"
 #include "planner/plan/recording_choice.h"
+#include "planner/plan/scaled_recording.h"
 #include "planner/plan/trial.h"
 #include "planner/plan/verification.h"
 
@@ -131,8 +132,10 @@ FastDecision FastSearch::DecideRecording() const {
   std::sort(state.failed.begin(), state.failed.end());
   if (!traces_.empty()) {
     const auto& [batch, trace] = *traces_.rbegin();
-    state.likely_to_fit =
-        LikelyToFit(NeedOf(trace), batch, options_.conditions.EffectiveCap());
+    ScaledRecording scaled(trace, batch, options_.conditions,
+                           options_.has_segments);
+    state.likely_to_fit = scaled.LargestLikelyToFit(
+        LargestToRecord(batch, options_.search.max_batch));
   }
   const std::optional<int64_t> next = NextToRecord(state);
   if (!next.has_value()) return Finish("fewer than two batches run");

@@ -12,34 +12,19 @@
 #include <optional>
 #include <vector>
 
-#include "planner/base/bytes.h"
-#include "planner/trace/trace.h"
-
 namespace memplan {
-
-// What one recorded run says of other batches, before a second tells what is
-// constant and what grows: a guess on the safe side.
-struct MemoryNeed {
-  Bytes resident;  // live at the least in the last step: weights and states
-  Bytes growing;   // what its peak takes on top of that
-
-  friend bool operator==(const MemoryNeed&, const MemoryNeed&) = default;
-};
-
-MemoryNeed NeedOf(const Trace& trace);
-
-// The largest batch that is likely to fit under `cap` after `recorded` took
-// `need`: all that is not resident grows with the batch. INT64_MAX without a cap.
-int64_t LikelyToFit(const MemoryNeed& need, int64_t recorded,
-                    std::optional<Bytes> cap);
 
 struct RecordingState {
   int64_t first_batch = 8;
   int64_t max_batch = 65536;
   std::vector<int64_t> recorded;      // rising
   std::vector<int64_t> failed;        // rising: ran out of memory
-  int64_t likely_to_fit = INT64_MAX;  // by the largest recorded
+  int64_t likely_to_fit = INT64_MAX;  // by the one recorded
 };
+
+// The larger of two batches to record, memory allowing, if `recorded` is the
+// other.
+int64_t LargestToRecord(int64_t recorded, int64_t max_batch);
 
 // The next to record; none if two are, or nothing is left to try.
 std::optional<int64_t> NextToRecord(const RecordingState& state);
