@@ -135,7 +135,7 @@ class Execution {
       return RunBatch{CalibratingBatch(spec_), TrialPurpose::kCalibrate};
     }
     if (const auto* profile = std::get_if<ProfileTask>(&spec_.task)) {
-      if (const auto run = NextInProfile(*profile, trials_)) return *run;
+      if (const auto run = NextInProfile(*profile, trials())) return *run;
       return ProbeEnding{ProbeState::kSucceeded, {}, {}};
     }
     const SearchDecision decision =

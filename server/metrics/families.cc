@@ -14,6 +14,7 @@
 
 #include "server/metrics/call_families.h"
 #include "server/metrics/model_peaks.h"
+#include "server/metrics/search_families.h"
 
 namespace memplan {
 namespace {
@@ -317,6 +318,9 @@ std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
   AppendSandbox(input.sandbox, page);
   AppendParts(input, page);
   AppendStore(input.store, input.uploads, page);
+  for (MetricFamily& family : SearchFamilies(input.jobs, input.call_results)) {
+    page.push_back(std::move(family));
+  }
   for (MetricFamily& family : CallFamilies(input.calls)) {
     page.push_back(std::move(family));
   }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "server/base/reason.h"
+#include "server/convert/recorded_trace.h"
 #include "server/devices/context_reading.h"
 #include "server/devices/script_device_reader.h"
 #include "server/program/liveness.h"
@@ -20,6 +21,7 @@
 #include "server/program/tls.h"
 #include "server/services/call_observer.h"
 #include "server/services/observer_services.h"
+#include "server/store/file.h"
 #include "server/workers/scratch_folders.h"
 
 namespace memplan {
@@ -43,6 +45,15 @@ constexpr size_t kDiskQueue = 256;
 // Replays compute; one at a time leaves the other cores to calls and trials.
 constexpr int kReplayThreads = 1;
 constexpr size_t kReplayQueue = 16;
+
+// What workers may write of a trace, with room to spare.
+constexpr int64_t kMostTraceBytes = int64_t{1} << 30;
+
+absl::StatusOr<Trace> ReadTrace(const std::string& path) {
+  MEMPLAN_ASSIGN_OR_RETURN(const std::string bytes,
+                           ReadFile(path, kMostTraceBytes));
+  return ReadRecordedTrace(bytes);
+}
 
 // Reads what a worker that is about to start on `device_id` will hold outside
 // its allocator.
@@ -131,6 +142,7 @@ absl::Status Daemon::OpenStore() {
   MEMPLAN_ASSIGN_OR_RETURN(
       models_, OpenModelStore(*folder_, *database_, options_.store_rules));
   MEMPLAN_ASSIGN_OR_RETURN(probes_, OpenProbeStore(*folder_, *database_));
+  MEMPLAN_ASSIGN_OR_RETURN(call_results_, OpenCallResults(*database_));
   return absl::OkStatus();
 }
 
@@ -156,6 +168,8 @@ absl::Status Daemon::StartJobs() {
   }
   MEMPLAN_RETURN_IF_ERROR(LearnSandbox());
   ProbeJobs::Options jobs = options_.jobs;
+  jobs.read_trace = ReadTrace;
+  jobs.call_results = call_results_.get();
   jobs.read_devices = [this] { return devices_->ReadNow(kContextPatience); };
   MEMPLAN_ASSIGN_OR_RETURN(
       jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));
@@ -248,7 +262,8 @@ MetricsInput Daemon::ReadMetrics() const {
           .parts = parts(),
           .state = state_,
           .store = models_->Use(),
-          .uploads = model_service_->uploads()};
+          .uploads = model_service_->uploads(),
+          .call_results = call_results_->Counts()};
 }
 
 ServerStatus Daemon::ReadStatus() const {
