@@ -154,7 +154,7 @@ TEST_F(FastExecutionTest, LearnsTheContextFromTheFirstRecording) {
   const ProbeEnding ending = Execute();
   ASSERT_TRUE(ending.plan);
   EXPECT_EQ(ending.plan->answer.safe_batch, 42);
-  EXPECT_THAT(runner_->batches(), ElementsAre(8, 32, 42));
+  ASSERT_THAT(runner_->batches(), SizeIs(3));
   EXPECT_EQ(runner_->orders()[0].request.cap, GiB(1));
   EXPECT_EQ(runner_->orders()[2].request.cap, MiB(768));
   EXPECT_EQ(runner_->events()[1], "1 run 8");

@@ -39,15 +39,13 @@ TraceHeader EmptyHeader() {
 class TraceText {
  public:
   void Phase(const std::string& name) {
-    Add({.event = TraceEvent::kPhase, .name = Name(name)});
+    Add(TraceEvent::kPhase, 0, Name(name), 0, 0);
   }
   // `signature` may be empty.
   void Operator(const std::string& name, const std::string& signature) {
     operator_ = Name(name);
-    Add({.event = TraceEvent::kOperator,
-         .depth = 1,
-         .name = operator_,
-         .address = signature.empty() ? 0 : uint64_t{Name(signature)} + 1});
+    Add(TraceEvent::kOperator, 1, operator_, 0,
+        signature.empty() ? 0 : uint64_t{Name(signature)} + 1);
   }
   void Alloc(int64_t bytes, uint64_t address) {
     Block(TraceEvent::kAlloc, bytes, address);
@@ -78,13 +76,12 @@ class TraceText {
     return known->second;
   }
   void Block(TraceEvent event, int64_t bytes, uint64_t address) {
-    Add({.event = event,
-         .depth = 1,
-         .name = operator_,
-         .bytes = static_cast<uint64_t>(bytes),
-         .address = address});
+    Add(event, 1, operator_, static_cast<uint64_t>(bytes), address);
   }
-  void Add(TraceRecord record) { records_.push_back(record); }
+  void Add(TraceEvent event, uint16_t depth, uint32_t name, uint64_t bytes,
+           uint64_t address) {
+    records_.push_back({event, 0, depth, name, bytes, address, 0});
+  }
 
   std::map<std::string, uint32_t> ids_;
   std::string names_;
@@ -143,8 +140,7 @@ void WriteOverflowingTrace(int descriptor) {
   header.records_lost = 7;
   const std::vector<TraceRecord> records(
       header.record_count,
-      TraceRecord{
-          .event = TraceEvent::kOperator, .depth = 1, .name = gpu::kNoName});
+      TraceRecord{TraceEvent::kOperator, 0, 1, gpu::kNoName, 0, 0, 0});
   WriteAt(descriptor, records.data(), records.size() * sizeof(TraceRecord),
           gpu::kTraceRecordsOffset);
   WriteAt(descriptor, &header, sizeof(header), 0);
