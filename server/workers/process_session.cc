@@ -78,7 +78,7 @@ class ProcessSession : public WorkerSession {
                                   const OnWorkerProgress& on_progress) override;
   absl::StatusOr<gpu::CallsReport> RunCalls(const CallsOrder& order) override;
   void End() override;
-  bool TakesOrders() const override { return is_open_; }
+  bool TakesOrders() const override { return is_open_ && !HasClosed(); }
 
  private:
   // What was ordered, and since when: what the words of failures need.
@@ -102,6 +102,8 @@ class ProcessSession : public WorkerSession {
   TrialResult Died(const Talk& talk, std::string words) const;
   static TrialResult TimedOut(const Pending& pending, const Talk& talk);
   void KeepTrace(const TrialOrder& order, Trial& trial) const;
+  // True if the worker's end of the channel is closed and all it said was heard.
+  bool HasClosed() const;
   void Kill(int64_t WorkerCounts::*cause);
   // Waits for the exit of a worker that has no order left. `wake` may be −1.
   void WaitForExit(int wake);
@@ -377,7 +379,22 @@ void ProcessSession::End() {
   WaitForExit(parts_.cancel.descriptor());
 }
 
+bool ProcessSession::HasClosed() const {
+  char byte = 0;
+  return recv(parts_.worker.channel.get(), &byte, 1,
+              MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 void ProcessSession::Kill(int64_t WorkerCounts::*cause) {
+  const bool is_idle = cause == &WorkerCounts::cancelled;
+  if (const auto end = is_idle ? parts_.worker.process->WaitUntil(Clock::now())
+                               : std::nullopt) {
+    // It had ended by itself while it waited.
+    is_open_ = false;
+    parts_.records.Count(end->by_signal ? &WorkerCounts::killed_by_signal
+                                        : &WorkerCounts::died);
+    return;
+  }
   // Ends a wait for it even if a driver keeps it from dying.
   (void)shutdown(parts_.worker.channel.get(), SHUT_RDWR);
   parts_.worker.process->Kill();

@@ -158,7 +158,7 @@ bool WorkerConversation::Follow(const gpu::WorkerMessage& message,
   if (const auto* report = std::get_if<gpu::Report>(&message)) {
     return TakeReport(*report, order.request);
   }
-  return End(TalkEnd::kNonsense, "it said something that it was not asked for");
+  return End(TalkEnd::kNonsense, "it said something a second time, or unasked");
 }
 
 bool WorkerConversation::Settle(const gpu::Settled& settled,

@@ -113,8 +113,10 @@ class ScriptedSession {
       // The convolution of the scripted trace: its input's first size is the
       // batch.
       const int64_t batch = call.arguments.at(0).numbers.at(0);
-      report.results.push_back(
-          {{{{0, ScratchOfBatch(*script_, batch)}, {0, 0}}}, ""});
+      const int64_t scratch = ScratchOfBatch(*script_, batch);
+      CallPlan plan;
+      if (scratch > 0) plan = {{0, scratch}, {0, 0}};
+      report.results.push_back({{plan}, ""});
     }
     return report;
   }
