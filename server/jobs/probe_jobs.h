@@ -19,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -37,9 +38,7 @@ class ModelStore;
 
 // A running total of what happened, for the metrics. Counts since start.
 struct JobCounts {
-  // By outcome, in TrialOutcome's order.
-  std::vector<int64_t> trials_by_outcome;
-  std::map<TrialPurpose, int64_t> trials_by_purpose;
+  std::map<std::pair<TrialPurpose, TrialOutcome>, int64_t> trials;
   int64_t predictions_verified = 0;  // searches that were answered by one
   std::map<FallBackKind, int64_t> fall_backs;
   int64_t probes_succeeded = 0;
@@ -65,9 +64,8 @@ class ProbeJobs {
   using ProbeCallback = std::function<void(absl::StatusOr<ProbePtr>)>;
   using StatusCallback = std::function<void(absl::Status)>;
 
-  // Reads all devices, beginning now; waits for the driver a while.
-  using ReadDevices =
-      std::function<absl::StatusOr<std::shared_ptr<const DeviceSnapshot>>()>;
+  // Reads one device, beginning now; waits for its driver a while.
+  using ReadDevice = std::function<DeviceReading(const std::string& id)>;
 
   struct Options {
     int max_queued = 1000;  // probes waiting, all devices together
@@ -75,7 +73,7 @@ class ProbeJobs {
     WorkerPatience workers = {};
     // Asked before a probe starts, on its device's thread. Empty: probes start
     // whatever the devices have left.
-    ReadDevices read_devices = {};
+    ReadDevice read_device = {};
     // Reads a trace that a trial left. Empty: searches only bisect.
     std::function<absl::StatusOr<Trace>(const std::string& path)> read_trace =
         {};

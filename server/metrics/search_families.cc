@@ -15,11 +15,6 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-constexpr std::pair<TrialPurpose, const char*> kPurposes[] = {
-    {TrialPurpose::kProfile, "profile"},     {TrialPurpose::kSearch, "search"},
-    {TrialPurpose::kNeighbour, "neighbour"}, {TrialPurpose::kVerify, "verify"},
-    {TrialPurpose::kCalibrate, "calibrate"}, {TrialPurpose::kRecord, "record"}};
-
 constexpr std::pair<FallBackKind, const char*> kFallBacks[] = {
     {FallBackKind::kOtherFailure, "other_failure"},
     {FallBackKind::kNotRecorded, "not_recorded"},
@@ -52,14 +47,6 @@ MetricFamily Single(const char* name, const char* help, MetricType type,
 
 std::vector<MetricFamily> SearchFamilies(const JobCounts& jobs,
                                          const CallResultCounts& calls) {
-  MetricFamily purposes = {"memplan_trials_by_purpose_total",
-                           "Trials ended since start, by purpose.",
-                           MetricType::Counter,
-                           {}};
-  for (const auto& [purpose, word] : kPurposes) {
-    AddCount(purposes, "purpose", word,
-             CountOf(jobs.trials_by_purpose, purpose));
-  }
   MetricFamily fall_backs = {
       "memplan_prediction_fall_backs_total",
       "Searches that were bisected since a prediction did not hold, by reason.",
@@ -75,12 +62,10 @@ std::vector<MetricFamily> SearchFamilies(const JobCounts& jobs,
       {}};
   AddCount(looked_up, "result", "hit", calls.hits);
   AddCount(looked_up, "result", "miss", calls.misses);
-  return {std::move(purposes),
-          Single("memplan_predictions_total",
+  return {Single("memplan_predictions_total",
                  "Searches that were answered by a prediction.",
                  MetricType::Counter, jobs.predictions_verified),
-          std::move(fall_backs),
-          std::move(looked_up),
+          std::move(fall_backs), std::move(looked_up),
           Single("memplan_call_results_kept",
                  "Operator calls whose results the store keeps.",
                  MetricType::Gauge, calls.kept),
