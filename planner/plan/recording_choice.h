@@ -17,9 +17,9 @@ namespace memplan {
 struct RecordingState {
   int64_t first_batch = 8;
   int64_t max_batch = 65536;
-  std::vector<int64_t> recorded;      // rising
-  std::vector<int64_t> failed;        // rising: ran out of memory
-  int64_t likely_to_fit = INT64_MAX;  // by the one recorded
+  std::vector<int64_t> recorded = {};  // rising
+  std::vector<int64_t> failed = {};    // rising: ran out of memory
+  int64_t likely_to_fit = INT64_MAX;   // by the one recorded
 };
 
 // The larger of two batches to record, memory allowing, if `recorded` is the

@@ -23,9 +23,9 @@ using ::memplan::testing::Scratch;
 using ::memplan::testing::ScratchKind;
 using ::memplan::testing::SimulatedProgram;
 
-constexpr int kSearches = 400;
+constexpr int kSearches = 120;
 // More is never right in these searches.
-constexpr int64_t kMostSamples = 400;
+constexpr int64_t kMostSamples = 300;
 
 class RandomPrograms {
  public:

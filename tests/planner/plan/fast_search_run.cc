@@ -116,8 +116,8 @@ bool CappedDevice::Runs(int64_t batch) const {
   conditions.cap = cap_;
   ChunkAddresses addresses;
   CachingAllocator allocator(conditions, addresses);
-  const RequestStream stream = StreamOf(program_.TraceAt(batch));
-  return runs_[batch] = StreamReplay(allocator).Run(stream).Runs();
+  return runs_[batch] =
+             StreamReplay(allocator).Run(program_.StreamAt(batch)).Runs();
 }
 
 int64_t CappedDevice::SafeBatch(int64_t max_batch) const {

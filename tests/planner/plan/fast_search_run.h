@@ -23,6 +23,10 @@ class DeviceProgram {
   virtual ~DeviceProgram() = default;
   // Of a run that gets through.
   virtual Trace TraceAt(int64_t batch) const = 0;
+  // Its requests, where they can be had for less.
+  virtual RequestStream StreamAt(int64_t batch) const {
+    return StreamOf(TraceAt(batch));
+  }
   virtual CallPlansOrNone RunCall(const DistinctCall& call) const = 0;
 };
 
