@@ -1,13 +1,8 @@
 #include "cuda/worker/torch_execution.h"
 
-#include <ATen/Context.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <c10/util/Exception.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/csrc/jit/python/update_graph_executor_opt.h>
 
-#include <exception>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -16,15 +11,11 @@
 #include "cuda/worker/program.h"
 #include "cuda/worker/program_checks.h"
 #include "cuda/worker/step.h"
+#include "cuda/worker/torch_failure.h"
 #include "planner/base/status_macros.h"
 
 namespace memplan::gpu {
 namespace {
-
-at::Device TorchDevice(DeviceKind kind) {
-  return kind == DeviceKind::kCuda ? at::Device(at::kCUDA, 0)
-                                   : at::Device(at::kCPU);
-}
 
 // The sizes of all inputs at the request's batch.
 absl::StatusOr<std::vector<std::vector<int64_t>>> InputShapes(
@@ -37,34 +28,6 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> InputShapes(
     shapes.push_back(std::move(shape));
   }
   return shapes;
-}
-
-// Runs `function`, which returns a failure or throws.
-template <typename Function>
-std::optional<Failure> Guarded(Device& device, bool sandboxed,
-                               Function&& function) {
-  const auto failure_of = [&device, sandboxed](const char* what,
-                                               bool out_of_memory) {
-    return FailureOf(what,
-                     {.out_of_memory_type = out_of_memory,
-                      .failed_requests = device.ReadSpan().failed_requests,
-                      .sandboxed = sandboxed});
-  };
-  try {
-    return function();
-  } catch (const c10::OutOfMemoryError& error) {
-    return failure_of(error.what_without_backtrace(), true);
-  } catch (const c10::Error& error) {
-    return failure_of(error.what_without_backtrace(), false);
-  } catch (const std::bad_alloc&) {
-    return Failure{.end = EndKind::kModelFailed,
-                   .field = "",
-                   .message = "the host's memory ran out"};
-  } catch (const std::exception& error) {
-    return failure_of(error.what(), false);
-  } catch (...) {
-    return failure_of("an error without words", false);
-  }
 }
 
 class TorchExecution : public Execution {
@@ -83,7 +46,7 @@ class TorchExecution : public Execution {
     }
     if (auto failure = RefuseUnlessZip(request_.model_path)) return failure;
     auto failure =
-        Guarded(device_, sandboxed(), [this] { return LoadModule(); });
+        GuardedFailure(device_, sandboxed(), [this] { return LoadModule(); });
     if (!failure.has_value() || failure->end == EndKind::kOutOfMemory ||
         failure->end == EndKind::kSandboxRefused ||
         failure->end == EndKind::kBadRequest) {
@@ -101,18 +64,19 @@ class TorchExecution : public Execution {
     if (!shapes.ok()) {
       return BadRequest("inputs", std::string(shapes.status().message()));
     }
-    return Guarded(device_, sandboxed(), [&]() -> std::optional<Failure> {
-      step_.emplace(*module_, request, *std::move(shapes), torch_device_,
-                    recorder_);
-      return std::nullopt;
-    });
+    return GuardedFailure(device_, sandboxed(),
+                          [&]() -> std::optional<Failure> {
+                            step_.emplace(*module_, request, *std::move(shapes),
+                                          torch_device_, recorder_);
+                            return std::nullopt;
+                          });
   }
 
   std::optional<Failure> RunStep(int index) override {
-    return Guarded(device_, sandboxed(), [&] {
+    return GuardedFailure(device_, sandboxed(), [&] {
       auto failure = step_->Run(index);
       // Errors of kernels show when the device is waited for.
-      Synchronize();
+      Synchronize(torch_device_);
       return failure;
     });
   }
@@ -126,14 +90,8 @@ class TorchExecution : public Execution {
     torch::jit::setGraphExecutorOptimize(as_torchscript);
     module_ = LoadProgram(request_.model_path, torch_device_);
     if (auto failure = CheckProgram(*module_, request_)) return failure;
-    Synchronize();
+    Synchronize(torch_device_);
     return std::nullopt;
-  }
-
-  void Synchronize() const {
-    if (torch_device_.is_cpu()) return;
-    c10::impl::getDeviceGuardImpl(torch_device_.type())
-        ->synchronizeDevice(torch_device_.index());
   }
 
   const TrialRequest request_;
