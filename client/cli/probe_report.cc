@@ -62,11 +62,79 @@ std::string LimitWords(const v1::ProbeSpec& spec) {
 std::string NeighbourWords(const v1::Plan& plan) {
   std::vector<std::string> words;
   for (const v1::Neighbour& neighbour : plan.neighbours()) {
-    words.push_back(absl::StrCat(neighbour.batch(), " ",
-                                 OutcomeWords(neighbour.outcome()), " (trial ",
-                                 neighbour.trial_number(), ")"));
+    words.push_back(absl::StrCat(
+        neighbour.batch(), " ", OutcomeWords(neighbour.outcome()),
+        neighbour.trial_number() == 0
+            ? " (predicted)"
+            : absl::StrCat(" (trial ", neighbour.trial_number(), ")")));
   }
   return words.empty() ? "none were run" : absl::StrJoin(words, ", ");
+}
+
+// What a settled step of a batch costs.
+std::string CostWords(const v1::PredictedBatch& batch) {
+  std::string words =
+      absl::StrCat(Counted(batch.retries_per_step(), "retry", "retries"),
+                   " and ", Counted(batch.segments_freed_per_step(), "segment"),
+                   " given back in each step");
+  if (batch.caught_failures() > 0) {
+    absl::StrAppend(&words, ", ",
+                    Counted(batch.caught_failures(), "convolution"),
+                    " with less scratch");
+  }
+  return words;
+}
+
+std::string ComfortableWords(const v1::Prediction& prediction) {
+  const int64_t batch = prediction.comfortable().batch();
+  if (batch == 0) return "none: every batch gives memory back in each step";
+  return absl::StrCat(
+      batch, ": gives no memory back in a settled step",
+      batch == prediction.safe().batch()
+          ? ""
+          : absl::StrCat("; ", prediction.safe().batch(), " has ",
+                         CostWords(prediction.safe())));
+}
+
+std::string RunningAboveWords(const v1::Prediction& prediction) {
+  std::vector<std::string> words;
+  for (const v1::PredictedBatch& batch : prediction.running_above()) {
+    words.push_back(absl::StrCat(batch.batch(), " (", CostWords(batch), ")"));
+  }
+  return absl::StrCat(absl::StrJoin(words, ", "), " would run although ",
+                      prediction.failing().batch(), " fails");
+}
+
+std::string MethodWords(const v1::Plan& plan) {
+  switch (plan.method()) {
+    case v1::PLAN_METHOD_PREDICTED:
+      return absl::StrCat(
+          "predicted from ",
+          Counted(plan.prediction().recorded_batches_size(), "recording"),
+          plan.prediction().call_batches().empty()
+              ? ""
+              : absl::StrCat(
+                    " and ",
+                    Counted(plan.prediction().distinct_calls(), "operator"),
+                    " run alone"),
+          ", then verified");
+    case v1::PLAN_METHOD_BISECTED:
+      return plan.fall_back_reason().empty()
+                 ? "bisected"
+                 : absl::StrCat(
+                       "bisected, since the prediction does not hold: ",
+                       plan.fall_back_reason());
+    default:
+      return absl::StrCat("unknown (", plan.method(), ")");
+  }
+}
+
+void AddPrediction(Table& table, const v1::Plan& plan) {
+  if (!plan.has_prediction()) return;
+  table.AddRow({"comfortable", ComfortableWords(plan.prediction())});
+  if (plan.prediction().running_above_size() > 0) {
+    table.AddRow({"larger, predicted", RunningAboveWords(plan.prediction())});
+  }
 }
 
 void AddQuantity(Table& table, const std::string& name, bool known,
@@ -108,6 +176,7 @@ std::string PlanReport(const v1::Probe& probe) {
   table.AddRow({"largest safe batch", BatchWords(plan)});
   if (found) {
     table.AddRow({"verified", VerifiedWords(plan)});
+    AddPrediction(table, plan);
     AddQuantities(table, probe);
     table.AddRow({"neighbours", NeighbourWords(plan)});
     if (plan.unsafe_running_batches_size() > 0) {
@@ -122,6 +191,7 @@ std::string PlanReport(const v1::Probe& probe) {
   } else if (!plan.limit_message().empty()) {
     table.AddRow({"because", plan.limit_message()});
   }
+  table.AddRow({"found", MethodWords(plan)});
   table.AddRow({"trials", absl::StrCat(plan.trial_count(), ", of which ",
                                        plan.out_of_memory_count(),
                                        " ran out of memory")});

@@ -125,8 +125,10 @@ std::string ModeWords(const v1::ProbeSpec& spec) {
   }
 }
 
-std::string Counted(int64_t count, const std::string& noun) {
-  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+std::string Counted(int64_t count, const std::string& noun,
+                    const std::string& plural) {
+  if (count == 1) return absl::StrCat("1 ", noun);
+  return absl::StrCat(count, " ", plural.empty() ? noun + "s" : plural);
 }
 
 std::string ShortHash(const std::string& sha256) {

@@ -1,55 +1,33 @@
 #include "cuda/worker/torch_execution.h"
 
-#include <ATen/Context.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <c10/util/Exception.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/csrc/jit/python/update_graph_executor_opt.h>
 
-#include <exception>
-#include <new>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "cuda/worker/program.h"
 #include "cuda/worker/program_checks.h"
 #include "cuda/worker/step.h"
+#include "cuda/worker/torch_failure.h"
+#include "planner/base/status_macros.h"
 
 namespace memplan::gpu {
 namespace {
 
-at::Device TorchDevice(DeviceKind kind) {
-  return kind == DeviceKind::kCuda ? at::Device(at::kCUDA, 0)
-                                   : at::Device(at::kCPU);
-}
-
-// Runs `function`, which returns a failure or throws.
-template <typename Function>
-std::optional<Failure> Guarded(Device& device, bool sandboxed,
-                               Function&& function) {
-  const auto failure_of = [&device, sandboxed](const char* what,
-                                               bool out_of_memory) {
-    return FailureOf(what,
-                     {.out_of_memory_type = out_of_memory,
-                      .failed_requests = device.ReadSpan().failed_requests,
-                      .sandboxed = sandboxed});
-  };
-  try {
-    return function();
-  } catch (const c10::OutOfMemoryError& error) {
-    return failure_of(error.what_without_backtrace(), true);
-  } catch (const c10::Error& error) {
-    return failure_of(error.what_without_backtrace(), false);
-  } catch (const std::bad_alloc&) {
-    return Failure{.end = EndKind::kModelFailed,
-                   .field = "",
-                   .message = "the host's memory ran out"};
-  } catch (const std::exception& error) {
-    return failure_of(error.what(), false);
-  } catch (...) {
-    return failure_of("an error without words", false);
+// The sizes of all inputs at the request's batch.
+absl::StatusOr<std::vector<std::vector<int64_t>>> InputShapes(
+    const TrialRequest& request) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const InputSpec& input : request.inputs) {
+    MEMPLAN_ASSIGN_OR_RETURN(
+        std::vector<int64_t> shape,
+        InputShape(input, request.batch, request.dimensions));
+    shapes.push_back(std::move(shape));
   }
+  return shapes;
 }
 
 class TorchExecution : public Execution {
@@ -62,16 +40,13 @@ class TorchExecution : public Execution {
         torch_device_(TorchDevice(request.device)) {}
 
   std::optional<Failure> Load() override {
-    std::vector<std::vector<int64_t>> shapes;
-    for (const InputSpec& input : request_.inputs) {
-      auto shape = InputShape(input, request_.batch, request_.dimensions);
-      if (!shape.ok())
-        return BadRequest("inputs", std::string(shape.status().message()));
-      shapes.push_back(*std::move(shape));
+    // Before the module is read, since that takes a while.
+    if (auto shapes = InputShapes(request_); !shapes.ok()) {
+      return BadRequest("inputs", std::string(shapes.status().message()));
     }
     if (auto failure = RefuseUnlessZip(request_.model_path)) return failure;
-    auto failure = Guarded(device_, sandboxed(),
-                           [&] { return LoadModule(std::move(shapes)); });
+    auto failure =
+        GuardedFailure(device_, sandboxed(), [this] { return LoadModule(); });
     if (!failure.has_value() || failure->end == EndKind::kOutOfMemory ||
         failure->end == EndKind::kSandboxRefused ||
         failure->end == EndKind::kBadRequest) {
@@ -84,11 +59,24 @@ class TorchExecution : public Execution {
                      failure->message));
   }
 
+  std::optional<Failure> Begin(const TrialRequest& request) override {
+    auto shapes = InputShapes(request);
+    if (!shapes.ok()) {
+      return BadRequest("inputs", std::string(shapes.status().message()));
+    }
+    return GuardedFailure(device_, sandboxed(),
+                          [&]() -> std::optional<Failure> {
+                            step_.emplace(*module_, request, *std::move(shapes),
+                                          torch_device_, recorder_);
+                            return std::nullopt;
+                          });
+  }
+
   std::optional<Failure> RunStep(int index) override {
-    return Guarded(device_, sandboxed(), [&] {
+    return GuardedFailure(device_, sandboxed(), [&] {
       auto failure = step_->Run(index);
       // Errors of kernels show when the device is waited for.
-      Synchronize();
+      Synchronize(torch_device_);
       return failure;
     });
   }
@@ -96,29 +84,21 @@ class TorchExecution : public Execution {
  private:
   bool sandboxed() const { return request_.sandbox.has_value(); }
 
-  std::optional<Failure> LoadModule(std::vector<std::vector<int64_t>> shapes) {
-    if (request_.run_as == RunAs::kEager) {
-      torch::jit::setTensorExprFuserEnabled(false);
-      torch::jit::setGraphExecutorOptimize(false);
-    }
-    torch::jit::Module module = LoadProgram(request_.model_path, torch_device_);
-    if (auto failure = CheckProgram(module, request_)) return failure;
-    step_.emplace(std::move(module), request_, std::move(shapes), torch_device_,
-                  recorder_);
-    Synchronize();
+  std::optional<Failure> LoadModule() {
+    const bool as_torchscript = request_.run_as == RunAs::kTorchScript;
+    torch::jit::setTensorExprFuserEnabled(as_torchscript);
+    torch::jit::setGraphExecutorOptimize(as_torchscript);
+    module_ = LoadProgram(request_.model_path, torch_device_);
+    if (auto failure = CheckProgram(*module_, request_)) return failure;
+    Synchronize(torch_device_);
     return std::nullopt;
-  }
-
-  void Synchronize() const {
-    if (torch_device_.is_cpu()) return;
-    c10::impl::getDeviceGuardImpl(torch_device_.type())
-        ->synchronizeDevice(torch_device_.index());
   }
 
   const TrialRequest request_;
   Device& device_;
   Recorder& recorder_;
   const at::Device torch_device_;
+  std::optional<torch::jit::Module> module_;  // once loaded
   std::optional<Step> step_;
 };
 

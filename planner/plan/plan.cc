@@ -1,10 +1,12 @@
 #include "planner/plan/plan.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "planner/base/bytes.h"
@@ -75,13 +77,37 @@ void FillQuantities(std::span<const Trial> trials, Plan& plan) {
   }
 }
 
-std::vector<Neighbour> Neighbours(std::span<const Trial> trials,
-                                  int64_t safe_batch) {
+// How `batch` would end; nothing if it was not replayed.
+std::optional<Neighbour> Predicted(const PredictedAnswer& predicted,
+                                   int64_t batch) {
+  if (batch < std::max<int64_t>(predicted.checked_from, 1) ||
+      batch > predicted.checked_to) {
+    return std::nullopt;
+  }
+  const bool runs =
+      batch <= predicted.safe.batch ||
+      std::any_of(
+          predicted.running_above.begin(), predicted.running_above.end(),
+          [batch](const PredictedBatch& b) { return b.batch == batch; });
+  return Neighbour{
+      .batch = batch,
+      .outcome = runs ? TrialOutcome::kFits : TrialOutcome::kOutOfMemory,
+      .trial_number = 0};
+}
+
+std::vector<Neighbour> Neighbours(
+    std::span<const Trial> trials, int64_t safe_batch,
+    const std::optional<PredictedAnswer>& predicted) {
   const BatchTable table(trials);
   std::vector<Neighbour> neighbours;
   for (int64_t offset : {-2, -1, 1, 2}) {
     const BatchRecord* record = table.Find(safe_batch + offset);
-    if (record == nullptr) continue;
+    if (record == nullptr) {
+      if (!predicted) continue;
+      const auto neighbour = Predicted(*predicted, safe_batch + offset);
+      if (neighbour) neighbours.push_back(*neighbour);
+      continue;
+    }
     const Trial& trial = trials[record->deciding_trial];
     neighbours.push_back(
         {.batch = trial.batch,
@@ -93,7 +119,8 @@ std::vector<Neighbour> Neighbours(std::span<const Trial> trials,
 
 }  // namespace
 
-Plan MakePlan(const SearchAnswer& answer, std::span<const Trial> trials) {
+Plan MakePlan(const SearchAnswer& answer, std::span<const Trial> trials,
+              std::optional<PredictedAnswer> predicted) {
   Plan plan;
   plan.answer = answer;
   plan.verified = answer.safe_batch > 0 && answer.verifying_trials > 0;
@@ -101,10 +128,12 @@ Plan MakePlan(const SearchAnswer& answer, std::span<const Trial> trials) {
   for (const Trial& trial : trials) {
     plan.seconds += trial.seconds;
     if (trial.outcome == TrialOutcome::kOutOfMemory) ++plan.out_of_memory_count;
+    if (trial.purpose == TrialPurpose::kRecord) ++plan.recording_trials;
   }
+  plan.predicted = std::move(predicted);
   if (answer.safe_batch == 0) return plan;
   FillQuantities(trials, plan);
-  plan.neighbours = Neighbours(trials, answer.safe_batch);
+  plan.neighbours = Neighbours(trials, answer.safe_batch, plan.predicted);
   return plan;
 }
 

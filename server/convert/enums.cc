@@ -81,6 +81,32 @@ v1::RunAs ToProto(gpu::RunAs run_as) {
   return v1::RUN_AS_UNSPECIFIED;
 }
 
+std::optional<SearchMethod> FromProto(v1::SearchMethod method) {
+  switch (method) {
+    case v1::SEARCH_METHOD_UNSPECIFIED:
+    case v1::SEARCH_METHOD_AUTO:
+      return SearchMethod::kAuto;
+    case v1::SEARCH_METHOD_PREDICT:
+      return SearchMethod::kPredict;
+    case v1::SEARCH_METHOD_BISECT:
+      return SearchMethod::kBisect;
+    default:
+      return std::nullopt;
+  }
+}
+
+v1::SearchMethod ToProto(SearchMethod method) {
+  switch (method) {
+    case SearchMethod::kAuto:
+      return v1::SEARCH_METHOD_AUTO;
+    case SearchMethod::kPredict:
+      return v1::SEARCH_METHOD_PREDICT;
+    case SearchMethod::kBisect:
+      return v1::SEARCH_METHOD_BISECT;
+  }
+  return v1::SEARCH_METHOD_UNSPECIFIED;
+}
+
 v1::ProbeState ToProto(ProbeState state) {
   switch (state) {
     case ProbeState::kQueued:

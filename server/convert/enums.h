@@ -17,10 +17,13 @@ std::optional<gpu::Mode> FromProto(v1::Mode mode);
 // judged.
 std::optional<gpu::Optimizer> FromProto(v1::Optimizer optimizer);
 std::optional<gpu::RunAs> FromProto(v1::RunAs run_as);
+// SEARCH_METHOD_UNSPECIFIED is kAuto.
+std::optional<SearchMethod> FromProto(v1::SearchMethod method);
 
 v1::Mode ToProto(gpu::Mode mode);
 v1::Optimizer ToProto(gpu::Optimizer optimizer);
 v1::RunAs ToProto(gpu::RunAs run_as);
+v1::SearchMethod ToProto(SearchMethod method);
 v1::ProbeState ToProto(ProbeState state);
 v1::WaitingReason ToProto(WaitingReason reason);
 v1::TrialPurpose ToProto(TrialPurpose purpose);

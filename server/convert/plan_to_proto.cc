@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "server/convert/enums.h"
+#include "server/convert/prediction_to_proto.h"
 #include "server/convert/times.h"
 
 namespace memplan {
@@ -100,6 +101,9 @@ v1::Plan ToProto(const Plan& plan) {
     added->set_batch(neighbour.batch);
     added->set_outcome(ToProto(neighbour.outcome));
     added->set_trial_number(neighbour.trial_number);
+    added->set_provenance(neighbour.trial_number == 0
+                              ? v1::PROVENANCE_ESTIMATE
+                              : v1::PROVENANCE_MEASURED);
   }
   proto.set_trial_count(plan.trial_count);
   proto.set_out_of_memory_count(plan.out_of_memory_count);
@@ -108,6 +112,11 @@ v1::Plan ToProto(const Plan& plan) {
     proto.add_unsafe_running_batches(batch);
   }
   proto.set_peak_step(plan.peak_step);
+  proto.set_method(plan.predicted ? v1::PLAN_METHOD_PREDICTED
+                                  : v1::PLAN_METHOD_BISECTED);
+  proto.set_fall_back_reason(plan.fall_back_reason);
+  proto.set_recording_trials(plan.recording_trials);
+  if (plan.predicted) *proto.mutable_prediction() = ToProto(*plan.predicted);
   return proto;
 }
 

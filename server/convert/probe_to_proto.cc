@@ -60,6 +60,9 @@ v1::ProbeSpec ToProto(const ProbeSpec& spec) {
   if (spec.limit.cap) proto.set_cap_bytes(spec.limit.cap->count());
   if (spec.limit.budget) proto.set_budget_bytes(spec.limit.budget->count());
   std::visit([&proto](const auto& task) { SetTask(task, proto); }, spec.task);
+  if (proto.has_search()) {
+    proto.mutable_search()->set_method(ToProto(spec.method));
+  }
   *proto.mutable_trial_timeout() = ToDuration(spec.trial_timeout);
   if (spec.time_limit) {
     *proto.mutable_time_limit() = ToDuration(*spec.time_limit);

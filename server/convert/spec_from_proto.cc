@@ -244,6 +244,7 @@ absl::StatusOr<ProbeSpec> SpecFromProto(const v1::ProbeSpec& proto) {
   MEMPLAN_RETURN_IF_ERROR(ReadHowToRun(proto, spec));
   MEMPLAN_RETURN_IF_ERROR(ReadLimit(proto, spec));
   MEMPLAN_ASSIGN_OR_RETURN(spec.task, TaskFromProto(proto));
+  MEMPLAN_ASSIGN_OR_RETURN(spec.method, MethodFromProto(proto));
   MEMPLAN_RETURN_IF_ERROR(ReadTimeout(proto, spec));
   MEMPLAN_RETURN_IF_ERROR(ReadProbeLimits(proto, spec));
   MEMPLAN_RETURN_IF_ERROR(CheckShapes(spec));

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
+#include "server/convert/enums.h"
 #include "server/convert/refused_spec.h"
 
 namespace memplan {
@@ -86,6 +87,24 @@ absl::StatusOr<std::variant<ProfileTask, SearchOptions>> TaskFromProto(
       "a task is needed: `profile` with batches, or `search` for the largest "
       "safe batch",
       "spec.task");
+}
+
+absl::StatusOr<SearchMethod> MethodFromProto(const v1::ProbeSpec& proto) {
+  if (!proto.has_search()) return SearchMethod::kAuto;
+  const auto method = FromProto(proto.search().method());
+  if (!method) {
+    return RefusedSpec(
+        absl::StrCat("no method has the number ", proto.search().method(),
+                     "; it is AUTO, PREDICT or BISECT"),
+        "spec.search.method");
+  }
+  if (*method == SearchMethod::kPredict && proto.device_id() == "cpu") {
+    return RefusedSpec(
+        "on cpu nothing is predicted, since there the allocator has no "
+        "segments; use the method AUTO or BISECT, or a GPU",
+        "spec.search.method");
+  }
+  return *method;
 }
 
 absl::Status CheckShapes(const ProbeSpec& spec) {

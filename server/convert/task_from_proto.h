@@ -17,6 +17,11 @@ namespace memplan {
 absl::StatusOr<std::variant<ProfileTask, SearchOptions>> TaskFromProto(
     const v1::ProbeSpec& proto);
 
+// How the search of `proto` is to find its answer; kAuto for a profile.
+// kInvalidArgument (INVALID_PROBE_SPEC) for an unknown method, and for kPredict on
+// the device `cpu`.
+absl::StatusOr<SearchMethod> MethodFromProto(const v1::ProbeSpec& proto);
+
 // OK if each input has a shape at the largest batch of `spec`'s task; else
 // kInvalidArgument (INVALID_PROBE_SPEC).
 absl::Status CheckShapes(const ProbeSpec& spec);

@@ -23,6 +23,7 @@
 #include "server/jobs/probe_execution.h"
 #include "server/jobs/probe_jobs.h"
 #include "server/jobs/probe_table.h"
+#include "server/jobs/probe_trials.h"
 #include "server/jobs/probe_watchers.h"
 #include "server/store/model_store.h"
 #include "server/store/probe_store.h"
@@ -85,7 +86,8 @@ class StoredProbeJobs : public ProbeJobs {
   void RunProbe(Probe probe, RunningProbe& running,
                 const std::optional<DeviceReading>& reading);
   void CheckDevice(Probe& probe, const DeviceReading& reading);
-  ProbeEnding Execute(Probe& probe, RunningProbe& running);
+  ProbeEnding Execute(Probe& probe, RunningProbe& running,
+                      const std::optional<DeviceReading>& reading);
   bool Pause(std::chrono::milliseconds length, const RunningProbe& running);
   void BeginAnew(Probe& probe, std::string why);
   void KeepTrial(Probe& probe, const Trial& trial, const std::string& version);

@@ -37,6 +37,13 @@ struct KnownBatches {
 };
 KnownBatches BatchesKnownFrom(std::span<const Trial> trials);
 
+// How a search finds its answer. The same words as proto SearchMethod.
+enum class SearchMethod {
+  kAuto,     // kPredict where it is possible, then kBisect if it does not hold
+  kPredict,  // from recordings of small batches; no answer if that does not hold
+  kBisect,
+};
+
 // What a probe is to do. Valid: made by the converter, which refuses the rest.
 struct ProbeSpec {
   std::string model_sha256;
@@ -49,6 +56,7 @@ struct ProbeSpec {
   int steps = 4;
   MemoryLimit limit;
   std::variant<ProfileTask, SearchOptions> task;
+  SearchMethod method = SearchMethod::kAuto;  // of a search
   std::chrono::milliseconds trial_timeout = std::chrono::minutes(10);
   std::optional<std::chrono::milliseconds> time_limit;  // of running, in all
   int max_trials = 0;  // 0: as many as it takes

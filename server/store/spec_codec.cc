@@ -48,6 +48,12 @@ constexpr EnumNames<gpu::RunAs, 2> kRunAs = {{
     {gpu::RunAs::kEager, "eager"},
 }};
 
+constexpr EnumNames<SearchMethod, 3> kMethods = {{
+    {SearchMethod::kAuto, "auto"},
+    {SearchMethod::kPredict, "predict"},
+    {SearchMethod::kBisect, "bisect"},
+}};
+
 json InputToJson(const InputSpec& input) {
   json shape = json::array();
   for (const Dimension& dimension : input.shape) {
@@ -123,6 +129,9 @@ json SpecToJson(const ProbeSpec& spec) {
   if (spec.max_trials != 0) object["max_trials"] = spec.max_trials;
   if (spec.niceness != 0) object["niceness"] = spec.niceness;
   if (spec.only_when_idle) object["only_when_idle"] = true;
+  if (spec.method != SearchMethod::kAuto) {
+    object["method"] = NameIn(kMethods, spec.method);
+  }
   PutOptional(object, "cap_bytes", spec.limit.cap, BytesToJson);
   PutOptional(object, "budget_bytes", spec.limit.budget, BytesToJson);
   return object;
@@ -150,6 +159,9 @@ ProbeSpec SpecFromJson(const json& object) {
   spec.max_trials = object.value("max_trials", 0);
   spec.niceness = object.value("niceness", 0);
   spec.only_when_idle = object.value("only_when_idle", false);
+  if (object.contains("method")) {
+    spec.method = ValueIn(kMethods, object.at("method"));
+  }
   spec.limit.cap = GetOptional(object, "cap_bytes", BytesFromJson);
   spec.limit.budget = GetOptional(object, "budget_bytes", BytesFromJson);
   return spec;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/store/json_record.h"
+#include "server/store/prediction_codec.h"
 
 namespace memplan {
 namespace {
@@ -193,7 +194,10 @@ json PlanToJson(const Plan& plan) {
       {"out_of_memory_count", plan.out_of_memory_count},
       {"seconds", plan.seconds},
       {"neighbours", json::array()},
+      {"recording_trials", plan.recording_trials},
+      {"fall_back_reason", plan.fall_back_reason},
   };
+  PutOptional(object, "predicted", plan.predicted, PredictionToJson);
   for (const Neighbour& neighbour : plan.neighbours) {
     object["neighbours"].push_back(NeighbourToJson(neighbour));
   }
@@ -219,6 +223,9 @@ Plan PlanFromJson(const json& object) {
   for (const json& neighbour : object.at("neighbours")) {
     plan.neighbours.push_back(NeighbourFromJson(neighbour));
   }
+  plan.recording_trials = object.value("recording_trials", 0);
+  plan.fall_back_reason = object.value("fall_back_reason", "");
+  plan.predicted = GetOptional(object, "predicted", PredictionFromJson);
   const auto quantity = [&object](const char* key) {
     return GetOptional(object, key, QuantityFromJson);
   };

@@ -31,6 +31,7 @@ TEST(ProbeReportTest, TellsThePlanWithTheEvidenceOfEachNumber) {
       "peak in             step 2 of 4\n"
       "neighbours          35 fits (trial 7), 38 out of memory (trial 6)\n"
       "stopped by          memory: the next batch does not fit\n"
+      "found               bisected\n"
       "trials              9, of which 3 ran out of memory\n"
       "took                1 min 23 s\n"
       "ran                 train adam, as eager, on GPU-1, under a cap of "
@@ -78,17 +79,61 @@ TEST(ProbeReportTest, TellsWhyTheSearchWentNoHigher) {
       HasSubstr("stopped by          not memory: batch 38 timed out\n"));
 }
 
+TEST(ProbeReportTest, TellsWhatWasPredicted) {
+  v1::Probe probe = FoundProbe();
+  v1::Plan& plan = *probe.mutable_plan();
+  plan.set_method(v1::PLAN_METHOD_PREDICTED);
+  plan.mutable_neighbours(0)->set_trial_number(0);
+  v1::Prediction& prediction = *plan.mutable_prediction();
+  prediction.mutable_safe()->set_batch(37);
+  prediction.mutable_safe()->set_retries_per_step(1);
+  prediction.mutable_safe()->set_segments_freed_per_step(4);
+  prediction.mutable_comfortable()->set_batch(35);
+  prediction.mutable_failing()->set_batch(38);
+  v1::PredictedBatch& above = *prediction.add_running_above();
+  above.set_batch(40);
+  above.set_retries_per_step(2);
+  above.set_caught_failures(3);
+  prediction.add_recorded_batches(8);
+  prediction.add_recorded_batches(32);
+  prediction.add_call_batches(37);
+  prediction.set_distinct_calls(23);
+  const std::string report = ProbeReport(probe);
+  EXPECT_THAT(report,
+              HasSubstr("comfortable         35: gives no memory back in a "
+                        "settled step; 37 has 1 retry and 4 segments given "
+                        "back in each step\n"));
+  EXPECT_THAT(report,
+              HasSubstr("larger, predicted   40 (2 retries and 0 segments "
+                        "given back in each step, 3 convolutions with less "
+                        "scratch) would run although 38 fails\n"));
+  EXPECT_THAT(report, HasSubstr("35 fits (predicted), 38 out of memory"));
+  EXPECT_THAT(report,
+              HasSubstr("found               predicted from 2 recordings and "
+                        "23 operators run alone, then verified\n"));
+}
+
+TEST(ProbeReportTest, TellsWhyItWasBisected) {
+  v1::Probe probe = FoundProbe();
+  probe.mutable_plan()->set_fall_back_reason("no two batches ran");
+  EXPECT_THAT(ProbeReport(probe),
+              HasSubstr("found               bisected, since the prediction "
+                        "does not hold: no two batches ran\n"));
+}
+
 TEST(ProbeReportTest, SaysThatNothingFits) {
   v1::Probe probe = FoundProbe();
   v1::Plan& plan = *probe.mutable_plan();
   plan.Clear();
   plan.set_verdict(v1::PLAN_VERDICT_DOES_NOT_FIT);
   plan.set_limit_message("the weights alone exceed the cap");
+  plan.set_method(v1::PLAN_METHOD_BISECTED);
   plan.set_trial_count(1);
   plan.set_out_of_memory_count(1);
   EXPECT_EQ(ProbeReport(probe),
             "largest safe batch  none: it does not fit at batch 1\n"
             "because             the weights alone exceed the cap\n"
+            "found               bisected\n"
             "trials              1, of which 1 ran out of memory\n"
             "took                0 ms\n"
             "ran                 train adam, as eager, on GPU-1, under a cap "

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "cuda/worker/messages/call_messages.h"
 #include "cuda/worker/messages/json_reader.h"
 #include "cuda/worker/messages/messages.h"
 #include "cuda/worker/messages/words.h"
@@ -98,6 +99,15 @@ absl::StatusOr<WorkerMessage> DecodeSandboxed(JsonReader& parent) {
   return sandboxed;
 }
 
+absl::StatusOr<WorkerMessage> DecodePrepared(JsonReader& reader) {
+  Prepared prepared;
+  prepared.device_name = ShownText(reader, "device_name", kMaxWordBytes);
+  prepared.driver_version = ShownText(reader, "driver_version", kMaxWordBytes);
+  prepared.cudnn_version = ShownText(reader, "cudnn_version", kMaxWordBytes);
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  return prepared;
+}
+
 absl::StatusOr<WorkerMessage> DecodeProgress(JsonReader& reader) {
   Progress progress;
   progress.phase = ShownText(reader, "phase", kMaxWordBytes);
@@ -119,6 +129,7 @@ absl::StatusOr<WorkerMessage> DecodeSettled(JsonReader& reader) {
 absl::StatusOr<WorkerMessage> DecodeReport(JsonReader& reader) {
   Report report;
   report.end = reader.OneOf<EndKind>("end", kEndKindWords);
+  report.end_class = reader.OneOf<EndClass>("end_class", kEndClassWords);
   report.field = ShownText(reader, "field", kMaxWordBytes);
   report.message = ShownText(reader, "message", kMaxMessageBytes);
   report.failed_while_loading = reader.Boolean("failed_while_loading");
@@ -131,6 +142,13 @@ absl::StatusOr<WorkerMessage> DecodeReport(JsonReader& reader) {
   report.traced_batch =
       reader.OptionalInteger("traced_batch", 1, kMaxDimension);
   report.cap = reader.OptionalSize("cap");
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  return report;
+}
+
+absl::StatusOr<WorkerMessage> DecodeCallsReport(JsonReader& reader) {
+  CallsReport report;
+  report.results = ReadResults(reader);
   MEMPLAN_RETURN_IF_ERROR(reader.Finish());
   return report;
 }
@@ -175,7 +193,7 @@ std::optional<SandboxOrder> ReadSandbox(JsonReader& parent) {
   return sandbox;
 }
 
-absl::StatusOr<DaemonMessage> DecodeRequest(JsonReader& reader) {
+absl::StatusOr<TrialRequest> ReadRequest(JsonReader& reader) {
   TrialRequest request;
   request.model_path = reader.Text("model_path", kMaxPathBytes);
   request.device = reader.OneOf<DeviceKind>("device", kDeviceKindWords);
@@ -188,13 +206,29 @@ absl::StatusOr<DaemonMessage> DecodeRequest(JsonReader& reader) {
   request.steps = static_cast<int>(reader.Integer("steps", 1, kMaxSteps));
   request.cap = reader.OptionalSize("cap");
   request.sandbox = ReadSandbox(reader);
+  request.stay = reader.Boolean("stay");
   MEMPLAN_RETURN_IF_ERROR(reader.Finish());
   return request;
 }
 
-absl::StatusOr<DaemonMessage> DecodeProceed(JsonReader& reader) {
+absl::StatusOr<DaemonMessage> DecodePrepare(JsonReader& reader) {
+  MEMPLAN_ASSIGN_OR_RETURN(TrialRequest program, ReadRequest(reader));
+  return Prepare{std::move(program)};
+}
+
+absl::StatusOr<DaemonMessage> DecodeRunCalls(JsonReader& reader) {
+  RunCalls order;
+  order.calls = ReadCalls(reader);
+  order.cap = reader.OptionalSize("cap");
   MEMPLAN_RETURN_IF_ERROR(reader.Finish());
-  return Proceed{};
+  return order;
+}
+
+// A message that its type says all of.
+template <typename Message>
+absl::StatusOr<DaemonMessage> DecodeBare(JsonReader& reader) {
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  return Message{};
 }
 
 absl::Status UnknownType(const std::string& type) {
@@ -221,9 +255,11 @@ absl::StatusOr<WorkerMessage> DecodeWorkerMessage(std::string_view text) {
   reader.Text("type", kMaxWordBytes);
   if (type == "hello") return DecodeHello(reader);
   if (type == "sandboxed") return DecodeSandboxed(reader);
+  if (type == "prepared") return DecodePrepared(reader);
   if (type == "progress") return DecodeProgress(reader);
   if (type == "settled") return DecodeSettled(reader);
   if (type == "report") return DecodeReport(reader);
+  if (type == "calls_report") return DecodeCallsReport(reader);
   return UnknownType(type);
 }
 
@@ -232,8 +268,11 @@ absl::StatusOr<DaemonMessage> DecodeDaemonMessage(std::string_view text) {
   MEMPLAN_ASSIGN_OR_RETURN(const std::string type, TypeOf(object));
   JsonReader reader(object, type);
   reader.Text("type", kMaxWordBytes);
-  if (type == "run") return DecodeRequest(reader);
-  if (type == "proceed") return DecodeProceed(reader);
+  if (type == "run") return ReadRequest(reader);
+  if (type == "proceed") return DecodeBare<Proceed>(reader);
+  if (type == "prepare") return DecodePrepare(reader);
+  if (type == "run_calls") return DecodeRunCalls(reader);
+  if (type == "end") return DecodeBare<End>(reader);
   return UnknownType(type);
 }
 

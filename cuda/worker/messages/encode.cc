@@ -5,6 +5,7 @@
 #include <string_view>
 #include <variant>
 
+#include "cuda/worker/messages/call_messages.h"
 #include "cuda/worker/messages/messages.h"
 #include "cuda/worker/messages/words.h"
 #include "planner/base/bytes.h"
@@ -52,6 +53,13 @@ json ToJson(const Sandboxed& sandboxed) {
   return {{"type", "sandboxed"}, {"layers", layers}};
 }
 
+json ToJson(const Prepared& prepared) {
+  return {{"type", "prepared"},
+          {"device_name", prepared.device_name},
+          {"driver_version", prepared.driver_version},
+          {"cudnn_version", prepared.cudnn_version}};
+}
+
 json ToJson(const Progress& progress) {
   return {{"type", "progress"},
           {"phase", progress.phase},
@@ -70,6 +78,7 @@ json ToJson(const Report& report) {
   for (const StepResult& step : report.steps) steps.push_back(ToJson(step));
   json object = {{"type", "report"},
                  {"end", WordFor(report.end, kEndKindWords)},
+                 {"end_class", WordFor(report.end_class, kEndClassWords)},
                  {"field", report.field},
                  {"message", TrimmedMessage(report.message)},
                  {"failed_while_loading", report.failed_while_loading},
@@ -98,7 +107,8 @@ json ToJson(const TrialRequest& request) {
                  {"mode", WordFor(request.mode, kModeWords)},
                  {"optimizer", WordFor(request.optimizer, kOptimizerWords)},
                  {"run_as", WordFor(request.run_as, kRunAsWords)},
-                 {"steps", request.steps}};
+                 {"steps", request.steps},
+                 {"stay", request.stay}};
   SetIfKnown(object, "cap", request.cap);
   if (request.sandbox.has_value()) {
     object["sandbox"] = {{"required", request.sandbox->required},
@@ -107,7 +117,25 @@ json ToJson(const TrialRequest& request) {
   return object;
 }
 
+json ToJson(const CallsReport& report) {
+  return {{"type", "calls_report"}, {"results", ResultsToJson(report.results)}};
+}
+
 json ToJson(const Proceed&) { return {{"type", "proceed"}}; }
+
+json ToJson(const Prepare& prepare) {
+  json object = ToJson(prepare.program);
+  object["type"] = "prepare";
+  return object;
+}
+
+json ToJson(const RunCalls& order) {
+  json object = {{"type", "run_calls"}, {"calls", CallsToJson(order.calls)}};
+  SetIfKnown(object, "cap", order.cap);
+  return object;
+}
+
+json ToJson(const End&) { return {{"type", "end"}}; }
 
 // Bytes that are no UTF-8 are replaced, since dump would throw over them.
 template <typename Message>

@@ -46,6 +46,23 @@ inline constexpr Word<EndKind> kEndKindWords[] = {
     {EndKind::kSandboxRefused, "sandbox-refused"},
 };
 
+inline constexpr Word<EndClass> kEndClassWords[] = {
+    {EndClass::kNone, "none"},
+    {EndClass::kMemory, "oom"},
+    {EndClass::kFragmentation, "fragmentation"},
+    {EndClass::kDriverMemory, "driver-oom"},
+    {EndClass::kLibraryLoading, "library-loading-oom"},
+    {EndClass::kLibraryUnderPressure, "library-under-pressure"},
+    {EndClass::kHostMemory, "host-memory"},
+    {EndClass::kLaunchLimit, "launch-limit"},
+    {EndClass::kIndexLimit, "index-limit"},
+    {EndClass::kFixedShape, "fixed-shape"},
+    {EndClass::kDeviceAssert, "device-assert"},
+    {EndClass::kUnsupported, "unsupported"},
+    {EndClass::kConfiguration, "configuration"},
+    {EndClass::kOther, "other"},
+};
+
 inline constexpr Word<LayerState> kLayerStateWords[] = {
     {LayerState::kInForce, "in-force"},
     {LayerState::kMissing, "missing"},

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "cuda/worker/messages/messages.h"
 #include "cuda/worker/trial/ending.h"
 
 namespace memplan::gpu {
@@ -17,7 +18,10 @@ class Execution {
   // Loads the model onto the device and checks that it goes with the request.
   // Returns why not; nothing if all is well.
   virtual std::optional<Failure> Load() = 0;
-  // Runs step `index`, from 0, and waits for the device. Needs a Load that went
+  // Makes ready for the steps of `request`, which is of the loaded program. Takes
+  // no memory of the device. Needs a Load that went well.
+  virtual std::optional<Failure> Begin(const TrialRequest& request) = 0;
+  // Runs step `index`, from 0, and waits for the device. Needs a Begin that went
   // well, and is not called again after a failure.
   virtual std::optional<Failure> RunStep(int index) = 0;
 };

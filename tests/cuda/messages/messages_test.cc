@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/cuda/messages/changed_message.h"
 #include "tests/cuda/messages/sample_messages.h"
 #include "tests/support/status_matchers.h"
 
@@ -65,12 +66,20 @@ TEST(EncodeTest, WritesARequest) {
     "dimensions": {"T": 256, "S": 2147483648}, "batch": 37, "mode": "train",
     "optimizer": "sgd-momentum", "run_as": "eager", "steps": 100,
     "cap": 2147483648,
-    "sandbox": {"required": true, "scratch_path": "/s/1"}})"));
+    "sandbox": {"required": true, "scratch_path": "/s/1"}, "stay": true})"));
+}
+
+TEST(EncodeTest, WritesAPreparationAsTheRunItPrepares) {
+  json prepare = json::parse(Encode(Prepare{SampleRequest()}));
+  EXPECT_EQ(prepare["type"], "prepare");
+  prepare["type"] = "run";
+  EXPECT_EQ(prepare, json::parse(Encode(SampleRequest())));
 }
 
 TEST(EncodeTest, WritesAReport) {
   EXPECT_EQ(json::parse(Encode(SampleReport())), json::parse(R"({
-    "type": "report", "end": "out-of-memory", "field": "inputs",
+    "type": "report", "end": "out-of-memory", "end_class": "fragmentation",
+    "field": "inputs",
     "message": "tried to allocate 20 MiB — but\nfailed \"there\"",
     "failed_while_loading": true,
     "load_peaks": {"requested": 11, "allocated": 12, "active": 13,
@@ -112,25 +121,6 @@ TEST(NameTest, IsTheWordThatTravels) {
   EXPECT_EQ(RunAsName(RunAs::kEager), "eager");
 }
 
-// A change of a good message and the fault it makes.
-struct Change {
-  std::string name;
-  std::string pointer;  // JSON pointer of the member
-  json value;           // discarded: the member is taken away
-  std::string fault;
-};
-json Removed() { return json(json::value_t::discarded); }
-
-json Changed(json message, const Change& change) {
-  const json::json_pointer pointer(change.pointer);
-  if (change.value.is_discarded()) {
-    message.at(pointer.parent_pointer()).erase(pointer.back());
-  } else {
-    message[pointer] = change.value;
-  }
-  return message;
-}
-
 class ReportFaultTest : public ::testing::TestWithParam<Change> {};
 
 TEST_P(ReportFaultTest, IsNamed) {
@@ -150,6 +140,9 @@ INSTANTIATE_TEST_SUITE_P(
         {"NoEnd", "/end", Removed(), "report.end is missing"},
         {"UnknownEnd", "/end", "fine", "report.end is no known word"},
         {"NumberForEnd", "/end", 1, "report.end is no text"},
+        {"NoEndClass", "/end_class", Removed(), "report.end_class is missing"},
+        {"UnknownEndClass", "/end_class", "bad",
+         "report.end_class is no known word"},
         {"NoField", "/field", Removed(), "report.field is missing"},
         {"LongField", "/field", std::string(65, 'f'),
          "report.field is longer than 64 bytes"},
@@ -228,6 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"NoSteps", "/steps", 0, "run.steps is not in 1 to 100"},
         {"TooManySteps", "/steps", 101, "run.steps is not in 1 to 100"},
         {"NegativeCap", "/cap", -1, "run.cap is not in 0"},
+        {"NoStay", "/stay", Removed(), "run.stay is missing"},
         {"ExtraMember", "/extra", 1, "run.extra is no member"},
     }),
     [](const auto& test) { return test.param.name; });

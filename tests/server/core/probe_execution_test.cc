@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/reason.h"
+#include "server/jobs/probe_trials.h"
 #include "tests/server/core/fake_trial_runner.h"
 
 namespace memplan {

@@ -148,7 +148,10 @@ TEST_F(ProbeJobsTest, CountsWhatHappened) {
   ASSERT_THAT(Cancel(cancelled), IsOk());
   WaitForEnd(cancelled);
   const JobCounts counts = jobs_->Counts();
-  EXPECT_THAT(counts.trials_by_outcome, ElementsAre(2, 1, 0, 0, 0, 0, 0));
+  EXPECT_EQ(counts.trials,
+            (std::map<std::pair<TrialPurpose, TrialOutcome>, int64_t>{
+                {{TrialPurpose::kProfile, TrialOutcome::kFits}, 2},
+                {{TrialPurpose::kProfile, TrialOutcome::kOutOfMemory}, 1}}));
   EXPECT_EQ(counts.probes_succeeded, 1);
   EXPECT_EQ(counts.probes_failed, 0);
   EXPECT_EQ(counts.probes_cancelled, 1);

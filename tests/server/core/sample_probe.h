@@ -35,6 +35,38 @@ inline Trial SampleTrial() {
   return trial;
 }
 
+// Which request failed is not kept.
+inline PredictedBatch SamplePredictedBatch(int64_t batch, bool runs) {
+  PredictedBatch predicted;
+  predicted.batch = batch;
+  predicted.knowledge = CallKnowledge::kScaled;
+  if (!runs) predicted.outcome.failed_request = 0;
+  predicted.outcome.peaks.allocated.bytes = Bytes(batch * 1000);
+  predicted.outcome.peaks.reserved.bytes = Bytes(batch * 2000);
+  predicted.outcome.retries = 9;
+  predicted.outcome.segments_freed = 8;
+  predicted.outcome.steady_retries = 7;
+  predicted.outcome.steady_segments_freed = 6;
+  predicted.outcome.caught_failures = 5;
+  return predicted;
+}
+
+inline PredictedAnswer SamplePrediction() {
+  PredictedAnswer predicted;
+  predicted.safe = SamplePredictedBatch(95, true);
+  predicted.comfortable = SamplePredictedBatch(90, true);
+  predicted.failing = SamplePredictedBatch(96, false);
+  predicted.running_above = {SamplePredictedBatch(97, true)};
+  predicted.checked_from = 31;
+  predicted.checked_to = 160;
+  predicted.replays = 130;
+  predicted.recorded_batches = {8, 32, 95};
+  predicted.call_batches = {95, 96};
+  predicted.irregular_calls = 106;
+  predicted.distinct_calls = 23;
+  return predicted;
+}
+
 inline Plan SamplePlan() {
   Plan plan;
   plan.answer = {SearchEnd::kFound, 95,       2, SearchLimit::kOtherFailure,
@@ -50,6 +82,9 @@ inline Plan SamplePlan() {
   plan.peak_step = 3;
   plan.neighbours = {{94, TrialOutcome::kFits, 5},
                      {96, TrialOutcome::kTimedOut, 6}};
+  plan.predicted = SamplePrediction();
+  plan.fall_back_reason = "nothing held";
+  plan.recording_trials = 3;
   plan.trial_count = 13;
   plan.out_of_memory_count = 4;
   plan.seconds = 12.7;
@@ -76,6 +111,7 @@ inline ProbeSpec SampleSpec() {
   spec.max_trials = 9;
   spec.niceness = 10;
   spec.only_when_idle = true;
+  spec.method = SearchMethod::kPredict;
   return spec;
 }
 

@@ -30,6 +30,12 @@ Peaks PeaksOf(int64_t bytes) {
 class CountingDevice : public Device {
  public:
   std::optional<Bytes> cap() const override { return Bytes(4096); }
+  absl::Status SetCap(std::optional<Bytes>) override {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Bytes> Renew() override { return Bytes(0); }
+  absl::Status ReleaseCache() override { return absl::OkStatus(); }
+  Prepared Identity() const override { return {}; }
   void BeginSpan() override { ++spans_; }
   Span ReadSpan() override {
     return {.peaks = PeaksOf(100 * spans_),
@@ -49,12 +55,14 @@ class CountingDevice : public Device {
 class ScriptedExecution : public Execution {
  public:
   std::optional<Failure> Load() override { return load; }
+  std::optional<Failure> Begin(const TrialRequest&) override { return begin; }
   std::optional<Failure> RunStep(int index) override {
     ++steps_run;
     return index == failing_step ? failure : std::nullopt;
   }
 
   std::optional<Failure> load;
+  std::optional<Failure> begin;
   int failing_step = -1;
   std::optional<Failure> failure = Failure{
       .end = EndKind::kOutOfMemory, .field = "", .message = "memory is out"};
@@ -77,7 +85,8 @@ class RunTrialTest : public ::testing::Test {
   Report Run(int steps) {
     TrialRequest request;
     request.steps = steps;
-    return RunTrial(request, device_, execution_, recorder_, listener_);
+    const LoadResult load = RunLoad(device_, execution_, recorder_, listener_);
+    return RunSteps(request, load, device_, execution_, recorder_, listener_);
   }
 
   std::vector<std::string> Phases() const {
@@ -133,6 +142,14 @@ TEST_F(RunTrialTest, RunsNoStepIfLoadingFails) {
   EXPECT_EQ(report.load_failed_requests, 10);
   EXPECT_EQ(execution_.steps_run, 0);
   EXPECT_THAT(listener_.notes, ElementsAre("load 0"));
+}
+
+TEST_F(RunTrialTest, RunsNoStepIfTheBatchIsRefused) {
+  execution_.begin = BadRequest("inputs", "too large");
+  const Report report = Run(2);
+  EXPECT_EQ(report.field, "inputs");
+  EXPECT_TRUE(report.failed_while_loading);
+  EXPECT_EQ(execution_.steps_run, 0);
 }
 
 TEST_F(RunTrialTest, EndsWithTheStepThatFailed) {
