@@ -8,13 +8,14 @@
 
 #include <exception>
 #include <new>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cuda/worker/program.h"
 #include "cuda/worker/program_checks.h"
 #include "cuda/worker/step.h"
+#include "cuda/worker/trial/trial_steps.h"
 
 namespace memplan::gpu {
 namespace {
@@ -22,6 +23,23 @@ namespace {
 at::Device TorchDevice(DeviceKind kind) {
   return kind == DeviceKind::kCuda ? at::Device(at::kCUDA, 0)
                                    : at::Device(at::kCPU);
+}
+
+// Why some input or target has no shape at some batch of the trial.
+std::optional<Failure> CheckShapes(const TrialRequest& request) {
+  for (const TrialStep& step : StepsOf(request)) {
+    for (const auto& [specs, field] :
+         {std::pair{&request.inputs, "inputs"},
+          std::pair{&request.options.targets, "step.targets"}}) {
+      for (const InputSpec& spec : *specs) {
+        const auto shape = InputShape(spec, step.batch, request.dimensions);
+        if (!shape.ok()) {
+          return BadRequest(field, std::string(shape.status().message()));
+        }
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 // Runs `function`, which returns a failure or throws.
@@ -62,31 +80,27 @@ class TorchExecution : public Execution {
         torch_device_(TorchDevice(request.device)) {}
 
   std::optional<Failure> Load() override {
-    std::vector<std::vector<int64_t>> shapes;
-    for (const InputSpec& input : request_.inputs) {
-      auto shape = InputShape(input, request_.batch, request_.dimensions);
-      if (!shape.ok())
-        return BadRequest("inputs", std::string(shape.status().message()));
-      shapes.push_back(*std::move(shape));
+    // Before a file is read, since that takes a while.
+    if (auto failure = CheckShapes(request_)) return failure;
+    ConfigureTorch();
+    std::optional<torch::jit::Module> model;
+    std::optional<torch::jit::Module> loss;
+    auto failure = LoadInto(model, request_.model_path, "model_sha256");
+    if (failure.has_value()) return failure;
+    if (!request_.loss_path.empty()) {
+      failure = LoadInto(loss, request_.loss_path, "step.loss_model_sha256");
+      if (failure.has_value()) return failure;
     }
-    if (auto failure = RefuseUnlessZip(request_.model_path)) return failure;
-    auto failure = Guarded(device_, sandboxed(),
-                           [&] { return LoadModule(std::move(shapes)); });
-    if (!failure.has_value() || failure->end == EndKind::kOutOfMemory ||
-        failure->end == EndKind::kSandboxRefused ||
-        failure->end == EndKind::kBadRequest) {
-      return failure;
-    }
-    return BadRequest(
-        "model_sha256",
-        absl::StrCat("the file does not load as a TorchScript "
-                     "module; save the model with torch.jit.save: ",
-                     failure->message));
+    return Guarded(device_, sandboxed(), [&]() -> std::optional<Failure> {
+      step_.emplace(Programs{*std::move(model), std::move(loss)}, request_,
+                    torch_device_, recorder_);
+      return std::nullopt;
+    });
   }
 
-  std::optional<Failure> RunStep(int index) override {
+  std::optional<Failure> RunStep(const TrialStep& step) override {
     return Guarded(device_, sandboxed(), [&] {
-      auto failure = step_->Run(index);
+      auto failure = step_->Run(step);
       // Errors of kernels show when the device is waited for.
       Synchronize();
       return failure;
@@ -96,17 +110,36 @@ class TorchExecution : public Execution {
  private:
   bool sandboxed() const { return request_.sandbox.has_value(); }
 
-  std::optional<Failure> LoadModule(std::vector<std::vector<int64_t>> shapes) {
+  void ConfigureTorch() const {
     if (request_.run_as == RunAs::kEager) {
       torch::jit::setTensorExprFuserEnabled(false);
       torch::jit::setGraphExecutorOptimize(false);
     }
-    torch::jit::Module module = LoadProgram(request_.model_path, torch_device_);
-    if (auto failure = CheckProgram(module, request_)) return failure;
-    step_.emplace(std::move(module), request_, std::move(shapes), torch_device_,
-                  recorder_);
-    Synchronize();
-    return std::nullopt;
+    at::globalContext().setBenchmarkCuDNN(request_.options.cudnn_benchmark);
+    at::globalContext().setDeterministicCuDNN(
+        request_.options.cudnn_deterministic);
+  }
+
+  // `field` of ProbeSpec names the file.
+  std::optional<Failure> LoadInto(std::optional<torch::jit::Module>& module,
+                                  const std::string& path, const char* field) {
+    if (auto failure = RefuseUnlessZip(path, field)) return failure;
+    auto failure = Guarded(device_, sandboxed(), [&] {
+      module = LoadProgram(path, torch_device_);
+      Synchronize();
+      return path == request_.model_path
+                 ? CheckProgram(*module, request_)
+                 : CheckLossProgram(*module, request_.options.targets.size());
+    });
+    if (!failure.has_value() || failure->end == EndKind::kOutOfMemory ||
+        failure->end == EndKind::kSandboxRefused ||
+        failure->end == EndKind::kBadRequest) {
+      return failure;
+    }
+    return BadRequest(
+        field, absl::StrCat("the file does not load as a TorchScript "
+                            "module; save the model with torch.jit.save: ",
+                            failure->message));
   }
 
   void Synchronize() const {
