@@ -9,6 +9,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cuda/worker/trial/live_bytes.h"
@@ -88,9 +89,10 @@ c10::DataPtr RecordingAllocator::allocate(size_t size) {
                                new (memory) BlockHeader{requested} + 1);
   if (!Take(requested, block)) {
     std::free(memory);
-    const Bytes allocated =
-        WithLiveBytes([](const LiveBytes& live) { return live.allocated(); });
-    ThrowOutOfMemory(requested, allocated, live_.cap());
+    const auto [allocated, cap] = WithLiveBytes([](const LiveBytes& live) {
+      return std::pair(live.allocated(), live.cap());
+    });
+    ThrowOutOfMemory(requested, allocated, cap);
   }
   return {block, block, &Delete, cpu};
 }
@@ -131,6 +133,19 @@ class CpuDevice : public Device {
     return allocator_.WithLiveBytes(
         [](const LiveBytes& live) { return live.cap(); });
   }
+
+  absl::Status SetCap(std::optional<Bytes> cap) override {
+    allocator_.WithLiveBytes([cap](LiveBytes& live) { live.SetCap(cap); });
+    return absl::OkStatus();
+  }
+
+  // There are no segments to give back.
+  absl::StatusOr<Bytes> Renew() override {
+    return allocator_.WithLiveBytes(
+        [](const LiveBytes& live) { return live.allocated(); });
+  }
+
+  Prepared Identity() const override { return {}; }
 
   void BeginSpan() override {
     allocator_.WithLiveBytes([this](LiveBytes& live) {

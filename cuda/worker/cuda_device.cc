@@ -1,6 +1,7 @@
 #include "cuda/worker/cuda_device.h"
 
 #include <ATen/Context.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
@@ -12,6 +13,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cuda/worker/trial/memory_fraction.h"
+#include "planner/base/status_macros.h"
+
+// Of libtorch_cuda; its header wants those of cuBLAS.
+namespace at::cuda {
+void clearCublasWorkspaces();
+}
 
 namespace memplan::gpu {
 namespace {
@@ -66,11 +73,80 @@ Bytes PeakOf(const c10::CachingAllocator::StatArray& counter) {
   return Bytes(WholeOf(counter).peak);
 }
 
+// Runs `function`, which may throw; kUnavailable with CUDA's words if it does.
+template <typename Function>
+absl::Status InCudasWords(const char* what, Function&& function) {
+  try {
+    function();
+    return absl::OkStatus();
+  } catch (const c10::Error& error) {
+    return absl::UnavailableError(
+        absl::StrCat(what, ": ", error.what_without_backtrace()));
+  } catch (const std::exception& error) {
+    return absl::UnavailableError(absl::StrCat(what, ": ", error.what()));
+  }
+}
+
+Bytes DeviceTotal() {
+  size_t free = 0;
+  size_t total = 0;
+  C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  return Bytes(static_cast<int64_t>(total));
+}
+
+// 91002 is 9.10.2, 8902 is 8.9.2.
+std::string CudnnVersion() {
+  const auto& hooks = at::detail::getCUDAHooks();
+  if (!hooks.hasCuDNN()) return "";
+  const int64_t version = hooks.versionCuDNN();
+  const int64_t major = version < 10000 ? 1000 : 10000;
+  return absl::StrCat(version / major, ".", version % major / 100, ".",
+                      version % 100);
+}
+
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(std::optional<Bytes> cap) : cap_(cap) { BeginSpan(); }
+  CudaDevice() { BeginSpan(); }
 
   std::optional<Bytes> cap() const override { return cap_; }
+
+  absl::Status SetCap(std::optional<Bytes> cap) override {
+    return InCudasWords("setting the allocator's cap", [&] {
+      const Bytes total = DeviceTotal();
+      const bool is_none = !cap.has_value() || *cap >= total;
+      // An allocator that never had a cap is left as it is.
+      if (is_none && !cap_.has_value()) return;
+      const double fraction = is_none ? 1 : FractionForCap(*cap, total);
+      allocator::setMemoryFraction(fraction, kDevice);
+      cap_.reset();
+      if (!is_none) cap_ = CapOfFraction(fraction, total);
+    });
+  }
+
+  absl::StatusOr<Bytes> Renew() override {
+    MEMPLAN_RETURN_IF_ERROR(InCudasWords("giving memory back", [] {
+      C10_CUDA_CHECK(cudaDeviceSynchronize());
+      at::cuda::clearCublasWorkspaces();
+      allocator::emptyCache();
+    }));
+    return Bytes(
+        WholeOf(allocator::getDeviceStats(kDevice).reserved_bytes).current);
+  }
+
+  Prepared Identity() const override {
+    Prepared identity;
+    cudaDeviceProp properties = {};
+    if (cudaGetDeviceProperties(&properties, kDevice) == cudaSuccess) {
+      identity.device_name = properties.name;
+    }
+    int version = 0;
+    if (cudaDriverGetVersion(&version) == cudaSuccess) {
+      identity.driver_version =
+          absl::StrCat("CUDA ", version / 1000, ".", version % 1000 / 10);
+    }
+    identity.cudnn_version = CudnnVersion();
+    return identity;
+  }
 
   void BeginSpan() override {
     allocator::resetPeakStats(kDevice);
@@ -111,18 +187,6 @@ class CudaDevice : public Device {
   int64_t failed_before_ = 0;
 };
 
-// Sets `cap` and returns the one in force.
-std::optional<Bytes> SetCap(std::optional<Bytes> cap) {
-  size_t free = 0;
-  size_t total_bytes = 0;
-  C10_CUDA_CHECK(cudaMemGetInfo(&free, &total_bytes));
-  const Bytes total(static_cast<int64_t>(total_bytes));
-  if (!cap.has_value() || *cap >= total) return std::nullopt;
-  const double fraction = FractionForCap(*cap, total);
-  allocator::setMemoryFraction(fraction, kDevice);
-  return CapOfFraction(fraction, total);
-}
-
 absl::Status CheckEnvironment() {
   if (c10::cuda::device_count() == 0) {
     return absl::FailedPreconditionError(
@@ -158,7 +222,9 @@ absl::StatusOr<std::unique_ptr<Device>> StartCudaDevice(
         [&recorder](const TraceEntry& entry) {
           if (entry.device_ == kDevice) RecordEntry(entry, recorder);
         });
-    return std::make_unique<CudaDevice>(SetCap(cap));
+    auto device = std::make_unique<CudaDevice>();
+    MEMPLAN_RETURN_IF_ERROR(device->SetCap(cap));
+    return device;
   } catch (const std::exception& error) {
     return absl::FailedPreconditionError(
         absl::StrCat("CUDA does not start: ", error.what()));

@@ -83,17 +83,16 @@ class TorchExecution : public Execution {
     // Before a file is read, since that takes a while.
     if (auto failure = CheckShapes(request_)) return failure;
     ConfigureTorch();
-    std::optional<torch::jit::Module> model;
-    std::optional<torch::jit::Module> loss;
-    auto failure = LoadInto(model, request_.model_path, "model_sha256");
-    if (failure.has_value()) return failure;
-    if (!request_.loss_path.empty()) {
-      failure = LoadInto(loss, request_.loss_path, "step.loss_model_sha256");
-      if (failure.has_value()) return failure;
-    }
+    auto failure = LoadInto(model_, request_.model_path, "model_sha256");
+    if (failure.has_value() || request_.loss_path.empty()) return failure;
+    return LoadInto(loss_, request_.loss_path, "step.loss_model_sha256");
+  }
+
+  std::optional<Failure> Begin(const TrialRequest& request) override {
+    if (auto failure = CheckShapes(request)) return failure;
     return Guarded(device_, sandboxed(), [&]() -> std::optional<Failure> {
-      step_.emplace(Programs{*std::move(model), std::move(loss)}, request_,
-                    torch_device_, recorder_);
+      step_.emplace(Programs{*model_, loss_}, request, torch_device_,
+                    recorder_);
       return std::nullopt;
     });
   }
@@ -111,10 +110,9 @@ class TorchExecution : public Execution {
   bool sandboxed() const { return request_.sandbox.has_value(); }
 
   void ConfigureTorch() const {
-    if (request_.run_as == RunAs::kEager) {
-      torch::jit::setTensorExprFuserEnabled(false);
-      torch::jit::setGraphExecutorOptimize(false);
-    }
+    const bool as_torchscript = request_.run_as == RunAs::kTorchScript;
+    torch::jit::setTensorExprFuserEnabled(as_torchscript);
+    torch::jit::setGraphExecutorOptimize(as_torchscript);
     at::globalContext().setBenchmarkCuDNN(request_.options.cudnn_benchmark);
     at::globalContext().setDeterministicCuDNN(
         request_.options.cudnn_deterministic);
@@ -127,7 +125,7 @@ class TorchExecution : public Execution {
     auto failure = Guarded(device_, sandboxed(), [&] {
       module = LoadProgram(path, torch_device_);
       Synchronize();
-      return path == request_.model_path
+      return &module == &model_
                  ? CheckProgram(*module, request_)
                  : CheckLossProgram(*module, request_.options.targets.size());
     });
@@ -152,6 +150,8 @@ class TorchExecution : public Execution {
   Device& device_;
   Recorder& recorder_;
   const at::Device torch_device_;
+  std::optional<torch::jit::Module> model_;  // once loaded
+  std::optional<torch::jit::Module> loss_;   // the same, if there is one
   std::optional<Step> step_;
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cuda/worker/messages/messages.h"
 #include "planner/base/bytes.h"
@@ -28,6 +29,18 @@ class Device {
 
   // The cap in force, exact; unset without one.
   virtual std::optional<Bytes> cap() const = 0;
+  // Sets the cap, also below what is held: then every request fails. Returns
+  // kUnavailable with CUDA's words.
+  virtual absl::Status SetCap(std::optional<Bytes> cap) = 0;
+
+  // Gives up what the process keeps between programs (cached segments,
+  // workspaces of kernel libraries), so that the next program finds what it
+  // would find in a fresh process. Returns what is
+  // held in spite of it, or kUnavailable with CUDA's words.
+  virtual absl::StatusOr<Bytes> Renew() = 0;
+
+  // What results of operator calls depend on.
+  virtual Prepared Identity() const = 0;
 
   // Peaks and counts start anew.
   virtual void BeginSpan() = 0;

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "cuda/worker/messages/messages.h"
 #include "cuda/worker/trial/ending.h"
 #include "cuda/worker/trial/trial_steps.h"
 
@@ -18,7 +19,10 @@ class Execution {
   // Loads the model onto the device and checks that it goes with the request.
   // Returns why not; nothing if all is well.
   virtual std::optional<Failure> Load() = 0;
-  // Runs one step and waits for the device. Needs a Load that went well, and is
+  // Makes ready for the steps of `request`, which is of the loaded program. Takes
+  // no memory of the device. Needs a Load that went well.
+  virtual std::optional<Failure> Begin(const TrialRequest& request) = 0;
+  // Runs one step and waits for the device. Needs a Begin that went well, and is
   // not called again after a failure.
   virtual std::optional<Failure> RunStep(const TrialStep& step) = 0;
 };

@@ -27,6 +27,8 @@ class LiveBytes {
   // Counts a block of `requested` bytes, more than 0. Returns false, counting a
   // failed request and no block, if the cap does not allow it.
   bool Take(Bytes requested);
+  // The cap from now on; what is live stays.
+  void SetCap(std::optional<Bytes> cap) { cap_ = cap; }
   // Counts a request that failed for another reason than the cap.
   void CountFailedRequest() { ++failed_requests_; }
   // Counts the end of a block that was taken.

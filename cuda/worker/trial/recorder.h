@@ -29,6 +29,9 @@ class Recorder {
   void RecordMemory(TraceEvent event, Bytes bytes, uint64_t address,
                     uint64_t stream);
 
+  // The trace begins anew. No operator may be running on any thread.
+  void Restart() { writer_.Restart(); }
+
  private:
   TraceWriter& writer_;
 };

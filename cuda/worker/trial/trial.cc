@@ -20,16 +20,13 @@ void ReportFailure(const Failure& failure, Report& report) {
   report.message = failure.message;
 }
 
-// Loads; returns whether the steps may begin.
-bool RunLoad(Device& device, Execution& execution, Report& report) {
-  device.BeginSpan();
-  const std::optional<Failure> failure = execution.Load();
-  const Span span = device.ReadSpan();
-  report.load_peaks = span.peaks;
-  report.load_allocation_retries = span.allocation_retries;
-  report.load_failed_requests = span.failed_requests;
-  if (!failure.has_value()) return true;
-  ReportFailure(*failure, report);
+// What loading showed; returns whether the steps may begin.
+bool ReportLoad(const LoadResult& load, Report& report) {
+  report.load_peaks = load.span.peaks;
+  report.load_allocation_retries = load.span.allocation_retries;
+  report.load_failed_requests = load.span.failed_requests;
+  if (!load.failure.has_value()) return true;
+  ReportFailure(*load.failure, report);
   report.failed_while_loading = true;
   return false;
 }
@@ -55,14 +52,28 @@ bool RunStep(const TrialStep& step, Device& device, Execution& execution,
 
 }  // namespace
 
-Report RunTrial(const TrialRequest& request, Device& device,
-                Execution& execution, Recorder& recorder,
+LoadResult RunLoad(Device& device, Execution& execution, Recorder& recorder,
+                   TrialListener& listener) {
+  listener.OnProgress({.phase = "load", .steps_done = 0});
+  recorder.BeginPhase("load");
+  device.BeginSpan();
+  LoadResult load;
+  load.failure = execution.Load();
+  load.span = device.ReadSpan();
+  return load;
+}
+
+Report RunSteps(const TrialRequest& request, const LoadResult& load,
+                Device& device, Execution& execution, Recorder& recorder,
                 TrialListener& listener) {
   Report report;
   report.cap = device.cap();
-  listener.OnProgress({.phase = "load", .steps_done = 0});
-  recorder.BeginPhase("load");
-  if (!RunLoad(device, execution, report)) return report;
+  if (!ReportLoad(load, report)) return report;
+  if (const auto failure = execution.Begin(request)) {
+    ReportFailure(*failure, report);
+    report.failed_while_loading = true;
+    return report;
+  }
   int done = 0;
   for (const TrialStep& step : StepsOf(request)) {
     listener.OnProgress({.phase = "step", .steps_done = done++});

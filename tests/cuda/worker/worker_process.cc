@@ -101,7 +101,7 @@ int WorkerProcess::Wait() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-TrialRun RunTrialIn(WorkerProcess& worker, const TrialRequest& request) {
+TrialRun RunOrderIn(WorkerProcess& worker, const TrialRequest& request) {
   TrialRun run;
   worker.Send(request);
   while (const auto message = worker.Receive()) {
@@ -117,6 +117,11 @@ TrialRun RunTrialIn(WorkerProcess& worker, const TrialRequest& request) {
       break;
     }
   }
+  return run;
+}
+
+TrialRun RunTrialIn(WorkerProcess& worker, const TrialRequest& request) {
+  TrialRun run = RunOrderIn(worker, request);
   run.exit_code = worker.Wait();
   return run;
 }

@@ -30,6 +30,11 @@ Peaks PeaksOf(int64_t bytes) {
 class CountingDevice : public Device {
  public:
   std::optional<Bytes> cap() const override { return Bytes(4096); }
+  absl::Status SetCap(std::optional<Bytes>) override {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Bytes> Renew() override { return Bytes(0); }
+  Prepared Identity() const override { return {}; }
   void BeginSpan() override { ++spans_; }
   Span ReadSpan() override {
     return {.peaks = PeaksOf(100 * spans_),
@@ -49,12 +54,14 @@ class CountingDevice : public Device {
 class ScriptedExecution : public Execution {
  public:
   std::optional<Failure> Load() override { return load; }
+  std::optional<Failure> Begin(const TrialRequest&) override { return begin; }
   std::optional<Failure> RunStep(const TrialStep& step) override {
     ++steps_run;
     return step.phase == failing_phase ? failure : std::nullopt;
   }
 
   std::optional<Failure> load;
+  std::optional<Failure> begin;
   std::string failing_phase;
   std::optional<Failure> failure = Failure{
       .end = EndKind::kOutOfMemory, .field = "", .message = "memory is out"};
@@ -76,7 +83,8 @@ class RunTrialTest : public ::testing::Test {
  protected:
   Report Run(int steps) {
     request_.steps = steps;
-    return RunTrial(request_, device_, execution_, recorder_, listener_);
+    const LoadResult load = RunLoad(device_, execution_, recorder_, listener_);
+    return RunSteps(request_, load, device_, execution_, recorder_, listener_);
   }
 
   std::vector<std::string> Phases() const {
@@ -159,6 +167,14 @@ TEST_F(RunTrialTest, RunsNoStepIfLoadingFails) {
   EXPECT_EQ(report.load_failed_requests, 10);
   EXPECT_EQ(execution_.steps_run, 0);
   EXPECT_THAT(listener_.notes, ElementsAre("load 0"));
+}
+
+TEST_F(RunTrialTest, RunsNoStepIfTheBatchIsRefused) {
+  execution_.begin = BadRequest("inputs", "too large");
+  const Report report = Run(2);
+  EXPECT_EQ(report.field, "inputs");
+  EXPECT_TRUE(report.failed_while_loading);
+  EXPECT_EQ(execution_.steps_run, 0);
 }
 
 TEST_F(RunTrialTest, EndsWithTheStepThatFailed) {
