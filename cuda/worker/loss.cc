@@ -56,8 +56,8 @@ std::string ShapeText(const at::Tensor& tensor) {
 
 }  // namespace
 
-std::variant<at::Tensor, Failure> Loss::Of(const c10::IValue& output,
-                                           std::vector<c10::IValue> targets) {
+std::variant<at::Tensor, Failure> Loss::Of(
+    const c10::IValue& output, const std::vector<c10::IValue>& targets) {
   if (program_) return OfProgram(output, targets);
   if (output_) return OfNumber(output);
   const std::vector<at::Tensor> outputs = TensorsOf(output);

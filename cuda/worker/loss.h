@@ -32,7 +32,7 @@ class Loss {
   // square. The caller lets go of `output` before backward, so that only
   // autograd holds it. Throws what torch throws.
   std::variant<at::Tensor, Failure> Of(const c10::IValue& output,
-                                       std::vector<c10::IValue> targets);
+                                       const std::vector<c10::IValue>& targets);
 
  private:
   std::variant<at::Tensor, Failure> OfProgram(

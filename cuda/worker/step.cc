@@ -106,7 +106,7 @@ std::optional<Failure> Step::RunMicroBatch(int64_t batch, int number) {
   const std::string part = number == 0 ? "" : absl::StrCat("/micro", number);
   if (number > 0) BeginPart(part);
   const std::vector<c10::IValue> inputs = Make(request_.inputs, batch);
-  std::vector<c10::IValue> targets = Make(options.targets, batch);
+  const std::vector<c10::IValue> targets = Make(options.targets, batch);
   if (number == 0) {
     optimizer_->zero_grad(/*set_to_none=*/options.zero_grad == ZeroGrad::kNone);
   }
@@ -114,7 +114,7 @@ std::optional<Failure> Step::RunMicroBatch(int64_t batch, int number) {
   at::Tensor loss;
   {
     const AutocastScope autocast(options.autocast, device_.type());
-    auto result = loss_.Of(module_.forward(inputs), std::move(targets));
+    auto result = loss_.Of(module_.forward(inputs), targets);
     if (auto* failure = std::get_if<Failure>(&result)) {
       return std::move(*failure);
     }

@@ -293,6 +293,8 @@ class Execution {
     order.request.optimizer = spec_.optimizer;
     order.request.run_as = spec_.run_as;
     order.request.steps = spec_.steps;
+    order.request.options = spec_.step;
+    order.request.loss_path = tools_.loss_path;
     order.request.cap = CapForNextTrial(spec_.limit, trials_);
     order.device_id = spec_.device_id;
     order.purpose = run.purpose;
@@ -312,7 +314,7 @@ class Execution {
     progress.batch = order.request.batch;
     progress.purpose = order.purpose;
     progress.phase = "start";
-    progress.steps_total = spec_.steps;
+    progress.steps_total = spec_.steps + gpu::FurtherSteps(spec_.step);
     progress.largest_running_batch = known.largest_running;
     progress.smallest_failing_batch = known.smallest_failing;
     return progress;

@@ -75,7 +75,9 @@ class NotingExecution : public Execution {
     notes_.push_back(absl::StrCat("batch ", request.batch));
     return std::nullopt;
   }
-  std::optional<Failure> RunStep(const TrialStep& step) override { return std::nullopt; }
+  std::optional<Failure> RunStep(const TrialStep&) override {
+    return std::nullopt;
+  }
 
  private:
   Notes& notes_;
