@@ -9,7 +9,7 @@ namespace memplan {
 namespace {
 
 constexpr char kStepGroup[] = "How a step is run";
-constexpr int64_t kMaxBatch = int64_t{1} << 31;
+constexpr int64_t kLargestBatch = int64_t{1} << 31;
 
 const Words<v1::Optimizer> kOptimizers = {
     {"sgd", v1::OPTIMIZER_SGD},
@@ -67,7 +67,7 @@ void AddLoopFlags(CLI::App& verb, v1::StepOptions& step) {
           [&step](int64_t batch) { step.set_evaluation_batch(batch); },
           "After the steps, run the forward in eval mode at this batch, in the "
           "same process")
-      ->check(CLI::Range(int64_t{1}, kMaxBatch).description(""))
+      ->check(CLI::Range(int64_t{1}, kLargestBatch).description(""))
       ->type_name("COUNT")
       ->group(kStepGroup);
   verb.add_option_function<std::vector<int64_t>>(
@@ -79,7 +79,7 @@ void AddLoopFlags(CLI::App& verb, v1::StepOptions& step) {
           "an "
           "epoch's last")
       ->delimiter(',')
-      ->check(CLI::Range(int64_t{1}, kMaxBatch).description(""))
+      ->check(CLI::Range(int64_t{1}, kLargestBatch).description(""))
       ->allow_extra_args(false)
       ->type_name("COUNT[,COUNT...]")
       ->group(kStepGroup);

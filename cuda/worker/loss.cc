@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cuda/worker/method_arguments.h"
 
 namespace memplan::gpu {
 namespace {
@@ -50,8 +51,15 @@ at::Tensor LossFrom(const at::Tensor& output) {
   return output.dim() == 0 ? output : MeanSquare(output);
 }
 
-std::string ShapeText(const at::Tensor& tensor) {
-  return absl::StrCat("[", absl::StrJoin(tensor.sizes(), ","), "]");
+// What is wrong with a loss that a program returned; empty if nothing is.
+std::string FaultOfLoss(const c10::IValue& result) {
+  if (!result.isTensor()) return "no tensor";
+  const at::Tensor& loss = result.toTensor();
+  if (loss.dim() != 0) {
+    return absl::StrCat("a tensor of shape [", absl::StrJoin(loss.sizes(), ","),
+                        "]");
+  }
+  return CanBeTrained(loss) ? "" : "a scalar without a gradient";
 }
 
 }  // namespace
@@ -97,40 +105,29 @@ std::variant<at::Tensor, Failure> Loss::OfNumber(
 
 std::variant<at::Tensor, Failure> Loss::OfProgram(
     const c10::IValue& output, const std::vector<c10::IValue>& targets) {
-  std::vector<c10::IValue> arguments;
+  std::vector<c10::IValue> given;
   for (at::Tensor& tensor : TensorsOf(output)) {
-    arguments.emplace_back(std::move(tensor));
+    given.emplace_back(std::move(tensor));
   }
-  const size_t output_count = arguments.size();
-  arguments.insert(arguments.end(), targets.begin(), targets.end());
-  const size_t taken = program_->get_method("forward")
-                           .function()
-                           .getSchema()
-                           .arguments()
-                           .size() -
-                       1;  // self
-  if (taken != arguments.size()) {
+  const size_t output_count = given.size();
+  given.insert(given.end(), targets.begin(), targets.end());
+  const MethodArguments taken = ForwardArguments(*program_).value();
+  if (given.size() < taken.needed || given.size() > taken.all.size()) {
     return BadRequest(
         "step.targets",
-        absl::StrCat("the loss's forward takes ", taken,
-                     " tensors; the model "
-                     "has ",
+        absl::StrCat("the loss's forward takes ", taken.all.size(),
+                     " tensors (", ArgumentList(taken), "); the model has ",
                      output_count, " outputs and there are ", targets.size(),
                      " targets: give one spec for each argument after the "
                      "outputs"));
   }
-  const c10::IValue result = program_->forward(std::move(arguments));
-  if (!result.isTensor() || result.toTensor().dim() != 0 ||
-      !CanBeTrained(result.toTensor())) {
+  const c10::IValue result = program_->forward(std::move(given));
+  if (const std::string fault = FaultOfLoss(result); !fault.empty()) {
     return BadRequest(
         "step.loss_model_sha256",
-        absl::StrCat(
-            "the loss returned ",
-            result.isTensor() ? absl::StrCat("a tensor of shape ",
-                                             ShapeText(result.toTensor()))
-                              : "no tensor",
-            "; a floating scalar that depends on the model's output is needed, "
-            "such as the mean over the batch"));
+        absl::StrCat("the loss returned ", fault,
+                     "; a floating scalar that depends on the model's output "
+                     "is needed, such as the mean over the batch"));
   }
   return result.toTensor();
 }

@@ -9,45 +9,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "cuda/worker/method_arguments.h"
 #include "cuda/worker/mode_constants.h"
 
 namespace memplan::gpu {
 namespace {
-
-bool TakesTensor(const c10::Argument& argument) {
-  return c10::TensorType::get()->isSubtypeOf(*argument.type());
-}
-
-// `x, mask (optional)`: the arguments of forward without self.
-std::string ArgumentList(const std::vector<c10::Argument>& arguments) {
-  std::vector<std::string> names;
-  for (const c10::Argument& argument : arguments) {
-    names.push_back(absl::StrCat(
-        argument.name(), TakesTensor(argument) ? "" : " (no tensor)",
-        argument.default_value().has_value() ? " (optional)" : ""));
-  }
-  return absl::StrJoin(names, ", ");
-}
-
-// What a method's arguments take, self left out.
-struct Arguments {
-  std::vector<c10::Argument> all;
-  size_t needed = 0;  // those without a default, and all before them
-};
-
-std::optional<Arguments> ForwardArguments(const torch::jit::Module& module) {
-  const std::optional<torch::jit::Method> forward =
-      module.find_method("forward");
-  if (!forward.has_value()) return std::nullopt;
-  Arguments arguments;
-  arguments.all = forward->function().getSchema().arguments();
-  arguments.all.erase(arguments.all.begin());
-  for (size_t i = 0; i < arguments.all.size(); ++i) {
-    if (!arguments.all[i].default_value().has_value()) arguments.needed = i + 1;
-  }
-  return arguments;
-}
 
 std::optional<Failure> CheckInputs(const torch::jit::Module& module,
                                    const TrialRequest& request) {
@@ -62,7 +28,7 @@ std::optional<Failure> CheckInputs(const torch::jit::Module& module,
     return BadRequest(
         "inputs",
         absl::StrCat("the model's forward takes ", arguments.size(),
-                     " inputs (", ArgumentList(arguments), "), ", given,
+                     " inputs (", ArgumentList(*forward), "), ", given,
                      " given; write one spec for each, in this order"));
   }
   for (size_t i = 0; i < given; ++i) {
@@ -150,7 +116,7 @@ std::optional<Failure> CheckLossProgram(const torch::jit::Module& loss,
     return BadRequest(
         "step.targets",
         absl::StrCat("the loss's forward takes ", arguments.size(),
-                     " tensors (", ArgumentList(arguments), "); with ",
+                     " tensors (", ArgumentList(*forward), "); with ",
                      target_count,
                      " targets none is left for the model's output; give one "
                      "spec for each argument after the outputs"));

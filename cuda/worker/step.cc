@@ -86,8 +86,11 @@ void Step::Forward(torch::jit::Module& module, int64_t batch) {
 }
 
 std::optional<Failure> Step::Train(int64_t batch) {
+  // The last one's data and loss are held while the optimizer runs.
+  MicroBatch micro_batch;
   for (int i = 0; i < request_.options.accumulation_steps; ++i) {
-    if (auto failure = RunMicroBatch(batch, i)) return failure;
+    micro_batch = MicroBatch();
+    if (auto failure = RunMicroBatch(batch, i, micro_batch)) return failure;
   }
   BeginPart("/optimizer");
   if (scaler_) {
@@ -100,31 +103,39 @@ std::optional<Failure> Step::Train(int64_t batch) {
 
 // Forward and backward of micro-batch `number`, from 0. The first makes the
 // gradients, or finds them zero; the following add to them.
-std::optional<Failure> Step::RunMicroBatch(int64_t batch, int number) {
+std::optional<Failure> Step::RunMicroBatch(int64_t batch, int number,
+                                           MicroBatch& data) {
   const StepOptions& options = request_.options;
   // What the following ones do alike has a name of its own in the trace.
   const std::string part = number == 0 ? "" : absl::StrCat("/micro", number);
   if (number > 0) BeginPart(part);
-  const std::vector<c10::IValue> inputs = Make(request_.inputs, batch);
-  const std::vector<c10::IValue> targets = Make(options.targets, batch);
+  data.inputs = Make(request_.inputs, batch);
+  data.targets = Make(options.targets, batch);
   if (number == 0) {
     optimizer_->zero_grad(/*set_to_none=*/options.zero_grad == ZeroGrad::kNone);
   }
   BeginPart(absl::StrCat(part, "/forward"));
-  at::Tensor loss;
-  {
-    const AutocastScope autocast(options.autocast, device_.type());
-    auto result = loss_.Of(module_.forward(inputs), targets);
-    if (auto* failure = std::get_if<Failure>(&result)) {
-      return std::move(*failure);
-    }
-    loss = std::get<at::Tensor>(std::move(result));
-    if (options.accumulation_steps > 1)
-      loss = loss / options.accumulation_steps;
-  }
+  if (auto failure = ComputeLoss(data)) return failure;
   BeginPart(absl::StrCat(part, "/backward"));
-  if (scaler_) loss = scaler_->Scale(loss);
-  loss.backward();
+  if (scaler_) {
+    scaler_->Scale(data.loss).backward();
+  } else {
+    data.loss.backward();
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> Step::ComputeLoss(MicroBatch& data) {
+  const StepOptions& options = request_.options;
+  const AutocastScope autocast(options.autocast, device_.type());
+  auto result = loss_.Of(module_.forward(data.inputs), data.targets);
+  if (auto* failure = std::get_if<Failure>(&result)) {
+    return std::move(*failure);
+  }
+  data.loss = std::get<at::Tensor>(std::move(result));
+  if (options.accumulation_steps > 1) {
+    data.loss = data.loss / options.accumulation_steps;
+  }
   return std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 #ifndef MEMPLAN_CUDA_WORKER_STEP_H_
 #define MEMPLAN_CUDA_WORKER_STEP_H_
 
+#include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 #include <c10/core/Device.h>
 #include <torch/csrc/jit/api/module.h>
@@ -46,13 +47,22 @@ class Step {
   std::optional<Failure> Run(const TrialStep& step);
 
  private:
+  // What a training loop's variables hold.
+  struct MicroBatch {
+    std::vector<c10::IValue> inputs;
+    std::vector<c10::IValue> targets;
+    at::Tensor loss;
+  };
+
   std::vector<c10::IValue> Make(const std::vector<InputSpec>& specs,
                                 int64_t batch) const;
   void Infer(int64_t batch);
   void Forward(torch::jit::Module& module, int64_t batch);
   void Evaluate(int64_t batch);
   std::optional<Failure> Train(int64_t batch);
-  std::optional<Failure> RunMicroBatch(int64_t batch, int number);
+  std::optional<Failure> RunMicroBatch(int64_t batch, int number,
+                                       MicroBatch& data);
+  std::optional<Failure> ComputeLoss(MicroBatch& data);
   void BeginPart(const std::string& name);
 
   torch::jit::Module module_;

@@ -52,21 +52,18 @@ class Program:
 
     def step(self, batch):
         for micro in range(self.accumulate):
-            self.micro_batch(batch, first=micro == 0)
+            inputs = target = loss = None  # noqa: F841  what was held goes first
+            inputs = torch.randn(batch, 64)
+            target = [] if self.target is None else [torch.randn(batch, self.target)]
+            if micro == 0:
+                self.optimizer.zero_grad(set_to_none=not self.keep_gradients)
+            with self.mixed():
+                loss = self.loss(self.model(inputs), *target)
+                if self.accumulate > 1:
+                    loss = loss / self.accumulate
+            self.scaler.scale(loss).backward()
         self.scaler.step(self.optimizer)
         self.scaler.update()
-
-    def micro_batch(self, batch, first):
-        inputs = torch.randn(batch, 64)
-        target = [] if self.target is None else [torch.randn(batch, self.target)]
-        if first:
-            self.optimizer.zero_grad(set_to_none=not self.keep_gradients)
-        with self.mixed():
-            loss = self.loss(self.model(inputs), *target)
-            if self.accumulate > 1:
-                loss = loss / self.accumulate
-        loss = self.scaler.scale(loss)
-        loss.backward()
 
     def evaluate(self, batch):
         self.model.eval()
@@ -108,7 +105,7 @@ def peak_within(changes, begin, end):
     return peak
 
 
-def worker_peaks(model, options=None, **more):
+def worker_peaks(model, options=None, run_as="eager", **more):
     """The same of the worker."""
     everything = {
         "autocast": "none", "cudnn_benchmark": False, "cudnn_deterministic": False,
@@ -118,8 +115,8 @@ def worker_peaks(model, options=None, **more):
     everything.update(options or {})
     message = worker_client.request(
         MODELS / f"{model}.pt", ["float32[B,64]"], BATCH, device="cpu", mode="train",
-        optimizer="sgd-momentum", run_as="eager", steps=STEPS, cap=1 << 30, stay=False,
-        options=everything, **more)
+        optimizer="sgd-momentum", run_as=run_as, steps=STEPS, cap=1 << 30, options=everything,
+        **more)
     report = worker_client.run_trial(WORKER, message).report
     if report["end"] != "ran":
         raise AssertionError(report)
@@ -148,6 +145,16 @@ class AsPython(unittest.TestCase):
                 self.check(
                     python_peaks(lambda: Program(make_models.Dropping, autocast=dtype), steps()),
                     worker_peaks("dropping", {"autocast": name}))
+
+    def test_autocast_as_torchscript(self):
+        path = str(MODELS / "dropping.pt")
+        python = python_peaks(
+            lambda: Program(lambda: torch.jit.load(path), autocast=torch.bfloat16), steps())
+        worker = worker_peaks("dropping", {"autocast": "bf16"}, run_as="torchscript")
+        # Python holds the archive's debugging records too, from first to last.
+        records = python[0] - worker[0]
+        self.assertLessEqual(abs(records), 16 << 10)
+        self.check(python, [peak + records for peak in worker])
 
     def test_accumulation(self):
         self.check(python_peaks(lambda: Program(make_models.Dropping, accumulate=3), steps()),

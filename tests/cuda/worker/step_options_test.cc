@@ -90,6 +90,19 @@ TEST(StepOptionsTest, AnEvaluationThatDoesNotFitIsOutOfMemory) {
   EXPECT_EQ(report.steps.back().kind, StepKind::kEvaluation);
 }
 
+// A scripted model asks an attribute whether it trains. Parameters and gradients,
+// the input, the linear layer's output and, without dropout between them, that
+// times the scale; the scale as a tensor of 8 bytes and its copy of 4.
+TEST(StepOptionsTest, AScriptedModelIsEvaluatedWithoutItsDropout) {
+  TrialRequest request = TrainingOf("scripted", kRow, Optimizer::kSgd);
+  request.options.evaluation_batch = 2;
+  const Report report = ReportOf(request);
+  ASSERT_EQ(report.end, EndKind::kRan) << report.message;
+  ASSERT_EQ(report.steps.size(), 5u);
+  EXPECT_EQ(report.steps[3].kind, StepKind::kEvaluation);
+  EXPECT_EQ(report.steps[3].peaks.requested, Bytes(80 + 80 + 3 * 32 + 12));
+}
+
 // Parameters and input in single precision; copies of weight, bias and input in
 // half of it, and the output.
 TEST(StepOptionsTest, AutocastHalvesWhatOperatorsSee) {
@@ -185,7 +198,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"NoScalar", WithLoss("distances", "float32[B,8]"),
          "step.loss_model_sha256", "returned a tensor of shape [2]"},
         {"TooFewTargets", WithLoss("distance", ""), "step.targets",
-         "takes 2 tensors; the model has 1 outputs and there are 0 targets"},
+         "takes 2 tensors (scores, target); the model has 1 outputs and there "
+         "are 0 targets"},
         {"TooManyTargets", WithLoss("distance", "float32[B,8];float32[B,8]"),
          "step.targets", "takes 2 tensors (scores, target)"},
         {"NoProgram", WithLoss("weights_only", "float32[B,8]"),
