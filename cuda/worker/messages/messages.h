@@ -150,7 +150,7 @@ struct Sandboxed {
 
 // Worker → daemon: a phase has begun.
 struct Progress {
-  std::string phase;  // load, step, evaluation
+  std::string phase;  // load, step
   int steps_done = 0;
   friend bool operator==(const Progress&, const Progress&) = default;
 };

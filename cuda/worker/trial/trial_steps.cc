@@ -19,7 +19,7 @@ std::vector<TrialStep> StepsOf(const TrialRequest& request) {
   }
   if (options.evaluation_batch > 0) {
     steps.push_back(
-        {"evaluation", StepKind::kEvaluation, options.evaluation_batch});
+        {"evaluate", StepKind::kEvaluation, options.evaluation_batch});
   }
   if (FurtherSteps(options) > 0) {
     steps.push_back({"again", StepKind::kAgain, request.batch});

@@ -13,7 +13,7 @@
 namespace memplan::gpu {
 
 struct TrialStep {
-  std::string phase;  // in the trace: step0, step1, also0, evaluation, again
+  std::string phase;  // in the trace: step0, step1, also0, evaluate, again
   StepKind kind = StepKind::kStep;
   int64_t batch = 1;
   friend bool operator==(const TrialStep&, const TrialStep&) = default;

@@ -59,12 +59,12 @@ TEST(StepOptionsTest, RunWhatComesBetweenStepsAndOneMore) {
   request.steps = 1;
   request.options.also_batches = {1};
   request.options.evaluation_batch = 8;
-  EXPECT_THAT(PhasesOf(request),
-              ElementsAre("load", "step0", "step0/forward", "step0/backward",
-                          "step0/optimizer", "also0", "also0/forward",
-                          "also0/backward", "also0/optimizer", "evaluation",
-                          "evaluation/forward", "again", "again/forward",
-                          "again/backward", "again/optimizer", "end"));
+  EXPECT_THAT(
+      PhasesOf(request),
+      ElementsAre("load", "step0", "step0/forward", "step0/backward",
+                  "step0/optimizer", "also0", "also0/forward", "also0/backward",
+                  "also0/optimizer", "evaluate", "evaluate/forward", "again",
+                  "again/forward", "again/backward", "again/optimizer", "end"));
 }
 
 TEST(StepOptionsTest, RunOtherBatchesOfAnInference) {

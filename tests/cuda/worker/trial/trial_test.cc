@@ -136,7 +136,7 @@ TEST_F(RunTrialTest, RunsWhatComesBetweenStepsAndOneMore) {
   request_.options.evaluation_batch = 64;
   const Report report = Run(1);
   EXPECT_THAT(Phases(), ElementsAre("load", "step0", "also0", "also1",
-                                    "evaluation", "again", "end"));
+                                    "evaluate", "again", "end"));
   ASSERT_EQ(report.steps.size(), 5u);
   EXPECT_EQ(report.steps[0].kind, StepKind::kStep);
   EXPECT_EQ(report.steps[0].batch, 0);  // the trial's own
@@ -150,7 +150,7 @@ TEST_F(RunTrialTest, RunsWhatComesBetweenStepsAndOneMore) {
 
 TEST_F(RunTrialTest, FailsIfWhatComesBetweenStepsFails) {
   request_.options.evaluation_batch = 64;
-  execution_.failing_phase = "evaluation";
+  execution_.failing_phase = "evaluate";
   const Report report = Run(2);
   EXPECT_EQ(report.end, EndKind::kOutOfMemory);
   ASSERT_EQ(report.steps.size(), 3u);
