@@ -63,7 +63,7 @@ TEST_F(ProbeJobsTest, KeepsALossAsItKeepsTheModel) {
   spec.loss_model_sha256 = "m";  // a loss may be stored like any model
   const std::string id = CreateId(spec);
   EXPECT_EQ(models_.PinsOf("m"), 2);
-  runner_->ReleaseTrials();
+  runner_->LetGo();
   WaitForEnd(id);
   EXPECT_EQ(models_.PinsOf("m"), 0);
   ASSERT_THAT(runner_->orders(), SizeIs(1));
