@@ -19,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,8 +37,7 @@ class ModelStore;
 
 // A running total of what happened, for the metrics. Counts since start.
 struct JobCounts {
-  // By outcome, in TrialOutcome's order.
-  std::vector<int64_t> trials_by_outcome;
+  std::map<std::pair<TrialPurpose, TrialOutcome>, int64_t> trials;
   int64_t probes_succeeded = 0;
   int64_t probes_failed = 0;
   int64_t probes_cancelled = 0;
@@ -61,9 +61,8 @@ class ProbeJobs {
   using ProbeCallback = std::function<void(absl::StatusOr<ProbePtr>)>;
   using StatusCallback = std::function<void(absl::Status)>;
 
-  // Reads all devices, beginning now; waits for the driver a while.
-  using ReadDevices =
-      std::function<absl::StatusOr<std::shared_ptr<const DeviceSnapshot>>()>;
+  // Reads one device, beginning now; waits for its driver a while.
+  using ReadDevice = std::function<DeviceReading(const std::string& id)>;
 
   struct Options {
     int max_queued = 1000;  // probes waiting, all devices together
@@ -71,7 +70,7 @@ class ProbeJobs {
     WorkerPatience workers = {};
     // Asked before a probe starts, on its device's thread. Empty: probes start
     // whatever the devices have left.
-    ReadDevices read_devices = {};
+    ReadDevice read_device = {};
     // How often a probe that waits for its device is looked at again.
     std::chrono::milliseconds look_again = std::chrono::seconds(2);
     // How often ended probes are looked at for their age.

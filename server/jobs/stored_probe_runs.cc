@@ -59,7 +59,7 @@ void StoredProbeJobs::RunProbe(Probe probe, RunningProbe& running,
 
 // Trials of another device say nothing of this one.
 void StoredProbeJobs::CheckDevice(Probe& probe, const DeviceReading& reading) {
-  std::string identity = DeviceIdentity(probe.spec.device_id, reading);
+  std::string identity = DeviceIdentity(reading);
   if (identity.empty()) return;
   const std::string before =
       std::exchange(probe.device_identity, std::move(identity));
@@ -134,7 +134,7 @@ void StoredProbeJobs::KeepTrial(Probe& probe, const Trial& trial,
   ++probe.version;
   (void)Save(probe);
   const std::lock_guard lock(mutex_);
-  ++counts_.trials_by_outcome[static_cast<size_t>(trial.outcome)];
+  ++counts_.trials[{trial.purpose, trial.outcome}];
   table_.Update(probe);
   TellWatchers();
 }
