@@ -145,6 +145,8 @@ class CpuDevice : public Device {
         [](const LiveBytes& live) { return live.allocated(); });
   }
 
+  absl::Status ReleaseCache() override { return absl::OkStatus(); }
+
   Prepared Identity() const override { return {}; }
 
   void BeginSpan() override {

@@ -133,6 +133,10 @@ class CudaDevice : public Device {
         WholeOf(allocator::getDeviceStats(kDevice).reserved_bytes).current);
   }
 
+  absl::Status ReleaseCache() override {
+    return InCudasWords("giving memory back", [] { allocator::emptyCache(); });
+  }
+
   Prepared Identity() const override {
     Prepared identity;
     cudaDeviceProp properties = {};

@@ -122,7 +122,7 @@ void ShutIn(TrialRequest& request, const Allowances& allowances,
     Leave(0);
   }
   ObserveOperators(recorder, signatures);
-  TorchWorkshop workshop(**device, recorder);
+  TorchWorkshop workshop(request.device, **device, recorder);
   Orders orders(program, workshop, **device, recorder, conversation);
   const absl::Status served = orders.Serve(*std::move(first));
   if (absl::IsFailedPrecondition(served)) LeaveWith(kExitNotFresh, served);

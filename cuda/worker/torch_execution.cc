@@ -1,13 +1,8 @@
 #include "cuda/worker/torch_execution.h"
 
-#include <ATen/Context.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <c10/util/Exception.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/csrc/jit/python/update_graph_executor_opt.h>
 
-#include <exception>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -15,15 +10,11 @@
 #include "cuda/worker/program.h"
 #include "cuda/worker/program_checks.h"
 #include "cuda/worker/step.h"
+#include "cuda/worker/torch_failure.h"
 #include "cuda/worker/trial/trial_steps.h"
 
 namespace memplan::gpu {
 namespace {
-
-at::Device TorchDevice(DeviceKind kind) {
-  return kind == DeviceKind::kCuda ? at::Device(at::kCUDA, 0)
-                                   : at::Device(at::kCPU);
-}
 
 // Why some input or target has no shape at some batch of the trial.
 std::optional<Failure> CheckShapes(const TrialRequest& request) {
@@ -40,34 +31,6 @@ std::optional<Failure> CheckShapes(const TrialRequest& request) {
     }
   }
   return std::nullopt;
-}
-
-// Runs `function`, which returns a failure or throws.
-template <typename Function>
-std::optional<Failure> Guarded(Device& device, bool sandboxed,
-                               Function&& function) {
-  const auto failure_of = [&device, sandboxed](const char* what,
-                                               bool out_of_memory) {
-    return FailureOf(what,
-                     {.out_of_memory_type = out_of_memory,
-                      .failed_requests = device.ReadSpan().failed_requests,
-                      .sandboxed = sandboxed});
-  };
-  try {
-    return function();
-  } catch (const c10::OutOfMemoryError& error) {
-    return failure_of(error.what_without_backtrace(), true);
-  } catch (const c10::Error& error) {
-    return failure_of(error.what_without_backtrace(), false);
-  } catch (const std::bad_alloc&) {
-    return Failure{.end = EndKind::kModelFailed,
-                   .field = "",
-                   .message = "the host's memory ran out"};
-  } catch (const std::exception& error) {
-    return failure_of(error.what(), false);
-  } catch (...) {
-    return failure_of("an error without words", false);
-  }
 }
 
 class TorchExecution : public Execution {
@@ -90,7 +53,7 @@ class TorchExecution : public Execution {
 
   std::optional<Failure> Begin(const TrialRequest& request) override {
     if (auto failure = CheckShapes(request)) return failure;
-    return Guarded(device_, sandboxed(), [&]() -> std::optional<Failure> {
+    return GuardedFailure(device_, sandboxed(), [&]() -> std::optional<Failure> {
       step_.emplace(Programs{*model_, loss_}, request, torch_device_,
                     recorder_);
       return std::nullopt;
@@ -98,10 +61,10 @@ class TorchExecution : public Execution {
   }
 
   std::optional<Failure> RunStep(const TrialStep& step) override {
-    return Guarded(device_, sandboxed(), [&] {
+    return GuardedFailure(device_, sandboxed(), [&] {
       auto failure = step_->Run(step);
       // Errors of kernels show when the device is waited for.
-      Synchronize();
+      Synchronize(torch_device_);
       return failure;
     });
   }
@@ -122,9 +85,9 @@ class TorchExecution : public Execution {
   std::optional<Failure> LoadInto(std::optional<torch::jit::Module>& module,
                                   const std::string& path, const char* field) {
     if (auto failure = RefuseUnlessZip(path, field)) return failure;
-    auto failure = Guarded(device_, sandboxed(), [&] {
+    auto failure = GuardedFailure(device_, sandboxed(), [&] {
       module = LoadProgram(path, torch_device_);
-      Synchronize();
+      Synchronize(torch_device_);
       return &module == &model_
                  ? CheckProgram(*module, request_)
                  : CheckLossProgram(*module, request_.options.targets.size());
@@ -138,12 +101,6 @@ class TorchExecution : public Execution {
         field, absl::StrCat("the file does not load as a TorchScript "
                             "module; save the model with torch.jit.save: ",
                             failure->message));
-  }
-
-  void Synchronize() const {
-    if (torch_device_.is_cpu()) return;
-    c10::impl::getDeviceGuardImpl(torch_device_.type())
-        ->synchronizeDevice(torch_device_.index());
   }
 
   const TrialRequest request_;

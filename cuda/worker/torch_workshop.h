@@ -15,14 +15,15 @@ namespace memplan::gpu {
 // `device`, which has been started, and `recorder` outlive it.
 class TorchWorkshop : public Workshop {
  public:
-  TorchWorkshop(Device& device, Recorder& recorder)
-      : device_(device), recorder_(recorder) {}
+  TorchWorkshop(DeviceKind kind, Device& device, Recorder& recorder)
+      : kind_(kind), device_(device), recorder_(recorder) {}
 
   std::unique_ptr<Execution> MakeExecution(
       const TrialRequest& request) override;
   CallsReport RunEach(const RunCalls& order) override;
 
  private:
+  const DeviceKind kind_;
   Device& device_;
   Recorder& recorder_;
 };

@@ -39,6 +39,10 @@ class Device {
   // held in spite of it, or kUnavailable with CUDA's words.
   virtual absl::StatusOr<Bytes> Renew() = 0;
 
+  // Gives cached segments back to the driver. Returns kUnavailable with CUDA's
+  // words.
+  virtual absl::Status ReleaseCache() = 0;
+
   // What results of operator calls depend on.
   virtual Prepared Identity() const = 0;
 

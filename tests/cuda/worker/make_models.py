@@ -52,6 +52,23 @@ class ConvNorm(nn.Module):
         return self.body(x).mean((2, 3))
 
 
+class ConvStack(nn.Module):
+    """Strided, grouped and transposed convolutions, each of its own shape."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Conv2d(3, 8, 3, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(8, 8, 3, groups=2),
+            nn.ReLU(),
+            nn.ConvTranspose2d(8, 4, 2, bias=False),
+        )
+
+    def forward(self, x):
+        return self.body(x).mean((2, 3))
+
+
 class BakedBatch(nn.Module):
     """Runs at batch 2 alone."""
 
@@ -185,6 +202,7 @@ def models():
     yield "mlp", trace(Mlp(), torch.zeros(2, 64), training=True)
     yield "waves", trace(Waves(), row, training=True)
     yield "conv_norm", trace(ConvNorm(), image, training=True)
+    yield "conv_stack", trace(ConvStack(), torch.zeros(2, 3, 12, 12), training=True)
     yield "conv_norm_eval", trace(ConvNorm(), image)
     yield "baked_batch", trace(BakedBatch(), torch.zeros(2, 16))
     yield "tokens", trace(Tokens(), torch.zeros(2, 16, dtype=torch.int64))

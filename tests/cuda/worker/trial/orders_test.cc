@@ -45,6 +45,7 @@ class NotingDevice : public Device {
     notes_.push_back("renew");
     return held;
   }
+  absl::Status ReleaseCache() override { return absl::OkStatus(); }
   Prepared Identity() const override { return {"a card", "", ""}; }
   void BeginSpan() override {}
   Span ReadSpan() override { return {}; }

@@ -34,6 +34,7 @@ class CountingDevice : public Device {
     return absl::OkStatus();
   }
   absl::StatusOr<Bytes> Renew() override { return Bytes(0); }
+  absl::Status ReleaseCache() override { return absl::OkStatus(); }
   Prepared Identity() const override { return {}; }
   void BeginSpan() override { ++spans_; }
   Span ReadSpan() override {
