@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/step_words.h"
 #include "client/cli/table.h"
 #include "client/cli/words.h"
 
@@ -147,6 +148,19 @@ void AddQuantity(Table& table, const std::string& name, bool known,
                                    ProvenanceWords(quantity), note)});
 }
 
+// What the last step needs, where an earlier one needed more.
+void AddSteadyPeak(Table& table, const v1::Plan& plan) {
+  if (!plan.has_steady_peak_allocated()) return;
+  std::string words = absl::StrCat(
+      BytesWords(plan.steady_peak_allocated().bytes()), " allocated");
+  if (plan.has_steady_peak_reserved()) {
+    absl::StrAppend(&words, ", ",
+                    BytesWords(plan.steady_peak_reserved().bytes()),
+                    " reserved");
+  }
+  table.AddRow({"steady step", words});
+}
+
 void AddQuantities(Table& table, const v1::Probe& probe) {
   const v1::Plan& plan = probe.plan();
   AddQuantity(table, "peak requested", plan.has_peak_requested(),
@@ -163,10 +177,18 @@ void AddQuantities(Table& table, const v1::Probe& probe) {
                   ? absl::StrFormat(", %.1f %% of reserved",
                                     plan.fragmentation_ratio() * 100)
                   : "");
-  table.AddRow({"peak in", plan.peak_step() < 0
-                               ? "the load of the model"
-                               : absl::StrCat("step ", plan.peak_step() + 1,
-                                              " of ", probe.spec().steps())});
+  table.AddRow({"peak in", StepWords(probe.spec(), plan.peak_step())});
+  AddSteadyPeak(table, plan);
+}
+
+// The peaks of the C++ optimizer where another was asked for.
+std::string OptimizerNote(const v1::Probe& probe) {
+  const auto asked = probe.spec().step().optimizer_implementation();
+  const auto seen = probe.plan().optimizer_implementation();
+  if (asked == seen || ImplementationWords(asked).empty()) return "";
+  return absl::StrCat("the peaks are of libtorch's C++ optimizer; those of yours",
+                      ImplementationWords(asked),
+                      " may be higher, so leave room for it");
 }
 
 std::string PlanReport(const v1::Probe& probe) {
@@ -178,6 +200,9 @@ std::string PlanReport(const v1::Probe& probe) {
     table.AddRow({"verified", VerifiedWords(plan)});
     AddPrediction(table, plan);
     AddQuantities(table, probe);
+    if (const std::string note = OptimizerNote(probe); !note.empty()) {
+      table.AddRow({"optimizer", note});
+    }
     table.AddRow({"neighbours", NeighbourWords(plan)});
     if (plan.unsafe_running_batches_size() > 0) {
       table.AddRow(

@@ -21,7 +21,7 @@ std::string StateWords(v1::ProbeState state);        // queued, running, …
 // `verified in trial 17`, `measured in trial 3`, `estimate`.
 std::string ProvenanceWords(const v1::Quantity& quantity);
 
-// `train adam, as eager` and the like.
+// `train adam (foreach), as eager, autocast bf16` and the like.
 std::string ModeWords(const v1::ProbeSpec& spec);
 
 // `1 trial`, `2 trials`; `plural` if it is not the noun with an s.

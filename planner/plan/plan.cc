@@ -50,6 +50,14 @@ std::optional<Quantity> Largest(std::span<const Trial> trials, int64_t batch,
   return largest;
 }
 
+// A figure of the steady step; unset if the trial has none.
+template <typename Choose>
+std::optional<Bytes> SteadyFigure(const Trial& trial, Choose&& choose) {
+  const int steady = SteadyStep(trial);
+  if (steady < 0) return std::nullopt;
+  return choose(trial.steps[steady].peaks);
+}
+
 void FillQuantities(std::span<const Trial> trials, Plan& plan) {
   const auto largest = [&](const Figure& figure) {
     return Largest(trials, plan.answer.safe_batch, figure);
@@ -62,6 +70,15 @@ void FillQuantities(std::span<const Trial> trials, Plan& plan) {
       largest([](const Trial& trial) { return TrialPeaks(trial).active; });
   plan.peak_reserved =
       largest([](const Trial& trial) { return TrialPeaks(trial).reserved; });
+  plan.steady_peak_allocated = largest([](const Trial& trial) {
+    return SteadyFigure(trial, [](const Peaks& peaks) {
+      return std::optional<Bytes>(peaks.allocated);
+    });
+  });
+  plan.steady_peak_reserved = largest([](const Trial& trial) {
+    return SteadyFigure(trial,
+                        [](const Peaks& peaks) { return peaks.reserved; });
+  });
   plan.context = largest([](const Trial& trial) { return trial.context; });
   plan.fragmentation = largest(Fragmentation);
   const std::optional<Quantity>& decisive =

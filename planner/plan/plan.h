@@ -42,6 +42,9 @@ struct Plan {
   std::optional<Quantity> peak_allocated;
   std::optional<Quantity> peak_active;
   std::optional<Quantity> peak_reserved;
+  // Of the steady step alone (SteadyStep), where the others are of the worst.
+  std::optional<Quantity> steady_peak_allocated;
+  std::optional<Quantity> steady_peak_reserved;
   std::optional<Quantity> context;
   std::optional<Quantity> fragmentation;
   std::optional<double> fragmentation_ratio;  // fragmentation / peak reserved

@@ -26,6 +26,8 @@ v1::StepResult ToProto(const StepResult& step, size_t index) {
   *proto.mutable_duration() = ToDuration(step.seconds);
   proto.set_allocation_retries(step.allocation_retries);
   proto.set_failed_requests(step.failed_requests);
+  proto.set_kind(ToProto(step.kind));
+  proto.set_batch(step.batch);
   return proto;
 }
 
@@ -49,6 +51,13 @@ void SetQuantities(const Plan& plan, v1::Plan& proto) {
   }
   if (plan.peak_reserved) {
     *proto.mutable_peak_reserved() = ToProto(*plan.peak_reserved);
+  }
+  if (plan.steady_peak_allocated) {
+    *proto.mutable_steady_peak_allocated() =
+        ToProto(*plan.steady_peak_allocated);
+  }
+  if (plan.steady_peak_reserved) {
+    *proto.mutable_steady_peak_reserved() = ToProto(*plan.steady_peak_reserved);
   }
   if (plan.context) *proto.mutable_context() = ToProto(*plan.context);
   if (plan.fragmentation) {

@@ -2,6 +2,8 @@
 #ifndef MEMPLAN_SERVER_CONVERT_TASK_FROM_PROTO_H_
 #define MEMPLAN_SERVER_CONVERT_TASK_FROM_PROTO_H_
 
+#include <cstdint>
+#include <string>
 #include <variant>
 
 #include "absl/status/status.h"
@@ -22,8 +24,11 @@ absl::StatusOr<std::variant<ProfileTask, SearchOptions>> TaskFromProto(
 // the device `cpu`.
 absl::StatusOr<SearchMethod> MethodFromProto(const v1::ProbeSpec& proto);
 
-// OK if each input has a shape at the largest batch of `spec`'s task; else
-// kInvalidArgument (INVALID_PROBE_SPEC).
+// OK if `batch` is 1 … 2^31; else kInvalidArgument (INVALID_PROBE_SPEC).
+absl::Status CheckBatch(int64_t batch, const std::string& field);
+
+// OK if each input and target has a shape at the largest batch that `spec` runs;
+// else kInvalidArgument (INVALID_PROBE_SPEC).
 absl::Status CheckShapes(const ProbeSpec& spec);
 
 }  // namespace memplan

@@ -50,6 +50,8 @@ struct ExecutionTools {
   TrialRunner& runner;
   CancelSignal& cancel;
   std::string model_path;
+  // Of the loss program; empty for none.
+  std::string loss_path = {};
   // Where the trace of trial `number` (from 1) goes; empty to drop it.
   std::function<std::string(int number)> trace_path;
   std::function<void(const ProbeProgress&)> on_progress;

@@ -73,7 +73,8 @@ std::optional<ProbeEnding> ProbeTrials::Try(const RunBatch& run, HowToRun how) {
   absl::StatusOr<TrialResult> result =
       how(order, [&](const gpu::Progress& worker) {
         progress.phase = worker.phase;
-        progress.steps_done = std::clamp(worker.steps_done, 0, spec_.steps);
+        progress.steps_done =
+            std::clamp(worker.steps_done, 0, progress.steps_total);
         tools_.on_progress(progress);
       });
   if (absl::IsCancelled(result.status())) return CancelledEnding();
@@ -213,6 +214,8 @@ TrialOrder ProbeTrials::Order(const RunBatch& run) const {
   order.request.optimizer = spec_.optimizer;
   order.request.run_as = spec_.run_as;
   order.request.steps = spec_.steps;
+  order.request.options = spec_.step;
+  order.request.loss_path = tools_.loss_path;
   order.request.cap = Cap();
   order.device_id = spec_.device_id;
   order.purpose = run.purpose;
@@ -234,7 +237,7 @@ ProbeProgress ProbeTrials::FirstProgress(const RunBatch& run) const {
   progress.batch = run.batch;
   progress.purpose = run.purpose;
   progress.phase = "start";
-  progress.steps_total = spec_.steps;
+  progress.steps_total = spec_.steps + gpu::FurtherSteps(spec_.step);
   progress.largest_running_batch = known.largest_running;
   progress.smallest_failing_batch = known.smallest_failing;
   return progress;

@@ -25,6 +25,7 @@
 #include "server/jobs/probe_table.h"
 #include "server/jobs/probe_trials.h"
 #include "server/jobs/probe_watchers.h"
+#include "server/jobs/program_pins.h"
 #include "server/store/model_store.h"
 #include "server/store/probe_store.h"
 
@@ -112,7 +113,7 @@ class StoredProbeJobs : public ProbeJobs {
   mutable std::mutex mutex_;
   std::condition_variable work_changed_;
   ProbeTable table_;                                       // under mutex_
-  std::map<std::string, std::unique_ptr<ModelPin>> pins_;  // under mutex_
+  std::map<std::string, ProgramPins> pins_;  // under mutex_
   std::map<std::string, RunningProbe*> running_;           // by device, too
   std::map<std::string, std::thread> threads_;             // by device, too
   JobCounts counts_;                                       // under mutex_

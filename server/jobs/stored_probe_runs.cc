@@ -77,6 +77,9 @@ ProbeEnding StoredProbeJobs::Execute(
       {.runner = runner_,
        .cancel = running.signal,
        .model_path = models_.Path(probe.spec.model_sha256),
+       .loss_path = probe.spec.loss_model_sha256.empty()
+                        ? std::string()
+                        : models_.Path(probe.spec.loss_model_sha256),
        .trace_path = [&](int number) { return TracePath(probe, number); },
        .on_progress =
            [&](const ProbeProgress& progress) {

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "cuda/worker/messages/messages.h"
+#include "cuda/worker/messages/step_options.h"
 #include "planner/plan/batch_search.h"
 #include "planner/plan/budget.h"
 #include "planner/plan/input_spec.h"
@@ -54,6 +55,11 @@ struct ProbeSpec {
   gpu::Optimizer optimizer = gpu::Optimizer::kNone;
   gpu::RunAs run_as = gpu::RunAs::kTorchScript;
   int steps = 4;
+  gpu::StepOptions step;
+  std::string loss_model_sha256;  // of the loss program; empty for none
+  // Of the optimizer in the user's program; workers run libtorch's.
+  gpu::OptimizerImplementation optimizer_implementation =
+      gpu::OptimizerImplementation::kLibtorch;
   MemoryLimit limit;
   std::variant<ProfileTask, SearchOptions> task;
   SearchMethod method = SearchMethod::kAuto;  // of a search

@@ -52,6 +52,61 @@ TEST(ProbeReportTest, SaysWhatIsUnknownOnTheCpuDevice) {
   EXPECT_THAT(report, HasSubstr("peak in             the load of the model\n"));
 }
 
+TEST(ProbeReportTest, TellsTheSteadyStepApart) {
+  v1::Probe probe = FoundProbe();
+  v1::Plan& plan = *probe.mutable_plan();
+  plan.mutable_steady_peak_allocated()->set_bytes(1 << 30);
+  EXPECT_THAT(ProbeReport(probe),
+              HasSubstr("steady step         1.00 GiB allocated\n"));
+  plan.mutable_steady_peak_reserved()->set_bytes(int64_t{1} << 31);
+  EXPECT_THAT(
+      ProbeReport(probe),
+      HasSubstr("steady step         1.00 GiB allocated, 2.00 GiB reserved\n"));
+}
+
+TEST(ProbeReportTest, NamesTheStepThatNeededMost) {
+  v1::Probe probe = FoundProbe();
+  v1::StepOptions& step = *probe.mutable_spec()->mutable_step();
+  step.add_also_batches(17);
+  step.set_evaluation_batch(64);
+  const auto peak_in = [&probe](int index) {
+    probe.mutable_plan()->set_peak_step(index);
+    return ProbeReport(probe);
+  };
+  EXPECT_THAT(peak_in(3), HasSubstr("peak in             step 4 of 4\n"));
+  EXPECT_THAT(peak_in(4), HasSubstr("the step at batch 17\n"));
+  EXPECT_THAT(peak_in(5), HasSubstr("the evaluation at batch 64\n"));
+  EXPECT_THAT(peak_in(6), HasSubstr("the step after the others\n"));
+}
+
+TEST(ProbeReportTest, TellsHowAStepWasRun) {
+  v1::Probe probe = FoundProbe();
+  v1::StepOptions& step = *probe.mutable_spec()->mutable_step();
+  step.set_autocast(v1::AUTOCAST_BFLOAT16);
+  step.set_accumulation_steps(4);
+  step.set_loss_model_sha256(std::string(64, 'b'));
+  step.set_cudnn_benchmark(true);
+  EXPECT_THAT(
+      ProbeReport(probe),
+      HasSubstr("train adam, as eager, autocast bf16, 4 micro-batches a "
+                "step, loss of bbbbbbbbbbbb, cuDNN benchmark, on"));
+}
+
+TEST(ProbeReportTest, SaysWhoseOptimizerThePeaksAreOf) {
+  v1::Probe probe = FoundProbe();
+  probe.mutable_plan()->set_optimizer_implementation(
+      v1::OPTIMIZER_IMPLEMENTATION_LIBTORCH);
+  EXPECT_THAT(ProbeReport(probe), Not(HasSubstr("optimizer")));
+  auto& step = *probe.mutable_spec()->mutable_step();
+  step.set_optimizer_implementation(v1::OPTIMIZER_IMPLEMENTATION_FOREACH);
+  EXPECT_THAT(ProbeReport(probe),
+              HasSubstr("optimizer           the peaks are of libtorch's C++ "
+                        "optimizer; those of yours (foreach) may be higher"));
+  probe.mutable_plan()->set_optimizer_implementation(
+      v1::OPTIMIZER_IMPLEMENTATION_FOREACH);
+  EXPECT_THAT(ProbeReport(probe), Not(HasSubstr("libtorch")));
+}
+
 TEST(ProbeReportTest, NamesABudget) {
   v1::Probe probe = FoundProbe();
   probe.mutable_spec()->set_budget_bytes(int64_t{8} << 30);

@@ -83,6 +83,7 @@ TEST(TrialToProtoTest, CarriesEverything) {
                   duration { nanos: 250000000 }
                   allocation_retries: 3
                   failed_requests: 4
+                  kind: STEP_KIND_STEP
                 }
                 load_peaks {
                   requested_bytes: 10

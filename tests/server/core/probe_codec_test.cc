@@ -31,6 +31,9 @@ void ExpectEqual(const ProbeSpec& a, const ProbeSpec& b) {
   EXPECT_EQ(a.optimizer, b.optimizer);
   EXPECT_EQ(a.run_as, b.run_as);
   EXPECT_EQ(a.steps, b.steps);
+  EXPECT_EQ(a.step, b.step);
+  EXPECT_EQ(a.loss_model_sha256, b.loss_model_sha256);
+  EXPECT_EQ(a.optimizer_implementation, b.optimizer_implementation);
   EXPECT_EQ(a.limit.cap, b.limit.cap);
   EXPECT_EQ(a.limit.budget, b.limit.budget);
   EXPECT_EQ(a.trial_timeout, b.trial_timeout);
@@ -73,6 +76,8 @@ void ExpectEqual(const Plan& a, const Plan& b) {
   EXPECT_EQ(a.peak_allocated, b.peak_allocated);
   EXPECT_EQ(a.peak_active, b.peak_active);
   EXPECT_EQ(a.peak_reserved, b.peak_reserved);
+  EXPECT_EQ(a.steady_peak_allocated, b.steady_peak_allocated);
+  EXPECT_EQ(a.steady_peak_reserved, b.steady_peak_reserved);
   EXPECT_EQ(a.context, b.context);
   EXPECT_EQ(a.fragmentation, b.fragmentation);
   EXPECT_EQ(a.fragmentation_ratio, b.fragmentation_ratio);

@@ -57,6 +57,29 @@ TEST_F(ProbeJobsTest, GivesTheRunnerTheModelAndATracePath) {
   EXPECT_EQ(orders[1].trace_path, "/traces/" + id + "/2");
 }
 
+TEST_F(ProbeJobsTest, KeepsALossAsItKeepsTheModel) {
+  StartHolding();
+  ProbeSpec spec = Profile({1});
+  spec.loss_model_sha256 = "m";  // a loss may be stored like any model
+  const std::string id = CreateId(spec);
+  EXPECT_EQ(models_.PinsOf("m"), 2);
+  runner_->LetGo();
+  WaitForEnd(id);
+  EXPECT_EQ(models_.PinsOf("m"), 0);
+  ASSERT_THAT(runner_->orders(), SizeIs(1));
+  EXPECT_EQ(runner_->orders()[0].request.loss_path, "/models/m");
+}
+
+TEST_F(ProbeJobsTest, RefusesALossThatIsNotStored) {
+  Start();
+  ProbeSpec spec = Profile({1});
+  spec.loss_model_sha256 = "unknown";
+  const auto probe = Create(spec);
+  EXPECT_EQ(ReasonOf(probe.status()), "MODEL_NOT_FOUND");
+  EXPECT_EQ(FieldOf(probe.status()), "spec.step.loss_model_sha256");
+  EXPECT_EQ(models_.PinsOf("m"), 0);
+}
+
 TEST_F(ProbeJobsTest, GivesTheSameProbeForTheSameRequest) {
   Start();
   const std::string first = CreateId(Profile({1}), "r1");

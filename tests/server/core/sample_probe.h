@@ -21,7 +21,10 @@ inline Trial SampleTrial() {
   step.seconds = 0.1;
   step.allocation_retries = 2;
   step.failed_requests = 3;
-  trial.steps = {step, {}};
+  StepResult evaluation;
+  evaluation.kind = StepKind::kEvaluation;
+  evaluation.batch = 64;
+  trial.steps = {step, {}, evaluation};
   trial.load_allocation_retries = 4;
   trial.load_failed_requests = 5;
   trial.failed_while_loading = true;
@@ -76,6 +79,8 @@ inline Plan SamplePlan() {
   plan.peak_allocated = {Bytes(3), Provenance::kMeasured, 4};
   plan.peak_active = {Bytes(5), Provenance::kEstimate, 0};
   plan.peak_reserved = {Bytes(7), Provenance::kVerified, 8};
+  plan.steady_peak_allocated = {Bytes(2), Provenance::kMeasured, 4};
+  plan.steady_peak_reserved = {Bytes(6), Provenance::kVerified, 8};
   plan.context = {Bytes(9), Provenance::kVerified, 10};
   plan.fragmentation = {Bytes(11), Provenance::kVerified, 12};
   plan.fragmentation_ratio = 0.1;
@@ -104,6 +109,17 @@ inline ProbeSpec SampleSpec() {
   spec.optimizer = gpu::Optimizer::kAdamW;
   spec.run_as = gpu::RunAs::kEager;
   spec.steps = 7;
+  spec.step.autocast = gpu::Autocast::kFloat16;
+  spec.step.cudnn_benchmark = true;
+  spec.step.cudnn_deterministic = true;
+  spec.step.also_batches = {5, 7};
+  spec.step.accumulation_steps = 3;
+  spec.step.zero_grad = gpu::ZeroGrad::kZero;
+  spec.step.evaluation_batch = 64;
+  spec.step.loss_output = 1;
+  spec.step.targets = {{DType::kInt64, {{"B", 1}}, {FillKind::kZeros, 0, 0}}};
+  spec.loss_model_sha256 = std::string(64, 'b');
+  spec.optimizer_implementation = gpu::OptimizerImplementation::kForeach;
   spec.limit = {.cap = std::nullopt, .budget = GiB(20)};
   spec.task = SearchOptions{16, 4096, 3};
   spec.trial_timeout = std::chrono::milliseconds(1234567);

@@ -76,7 +76,9 @@ class NotingExecution : public Execution {
     notes_.push_back(absl::StrCat("batch ", request.batch));
     return std::nullopt;
   }
-  std::optional<Failure> RunStep(int) override { return std::nullopt; }
+  std::optional<Failure> RunStep(const TrialStep&) override {
+    return std::nullopt;
+  }
 
  private:
   Notes& notes_;
