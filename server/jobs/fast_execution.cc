@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 namespace memplan {
 namespace {
 
+using Clock = std::chrono::steady_clock;
 using End = std::variant<FastAnswer, ProbeEnding, FallBack>;
 
 // The traces of trials that ran before go on where those of other purposes end.
@@ -33,7 +35,7 @@ class FastExecution {
     if (auto ending = Begin()) return *std::move(ending);
     while (true) {
       if (!trials_.MayGoOn()) return CancelledEnding();
-      const FastDecision next = search_->Next();
+      const FastDecision next = Decide();
       if (const auto* fall_back = std::get_if<FallBack>(&next)) {
         return *fall_back;
       }
@@ -48,6 +50,18 @@ class FastExecution {
 
  private:
   using Session = std::unique_ptr<WorkerSession>;
+
+  static double SecondsSince(Clock::time_point begun) {
+    return std::chrono::duration<double>(Clock::now() - begun).count();
+  }
+
+  FastDecision Decide() {
+    const Clock::time_point begun = Clock::now();
+    FastDecision next = search_->Next();
+    spdlog::debug("the planner took {:.3f} s to say what is next",
+                  SecondsSince(begun));
+    return next;
+  }
 
   // With what is known of before.
   std::optional<ProbeEnding> Begin() {
@@ -167,6 +181,7 @@ class FastExecution {
     tools_.on_progress(CallsProgress(order));
     if (auto ending = HaveRecorder()) return ending;
     HaveVerifier();
+    const Clock::time_point begun = Clock::now();
     CallRuns runs(tools_.call_results, trials_.Cap());
     for (int attempt = 0; attempt < kCallAttempts; ++attempt) {
       if (auto ending = HaveRecorder()) return ending;
@@ -179,6 +194,8 @@ class FastExecution {
                    std::string(status.message()));
       recorder_.reset();
     }
+    spdlog::info("{} operators of batch {} were run alone in {:.3f} s",
+                 order.calls.size(), order.batch, SecondsSince(begun));
     const absl::Status added = search_->AddCalls(order, runs.Take());
     if (!added.ok()) return FailedEnding(ToProbeError(added));
     return std::nullopt;

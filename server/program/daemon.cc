@@ -166,6 +166,9 @@ absl::Status Daemon::StartJobs() {
   workers.scratch_path = folder_->scratch_path();
   MEMPLAN_RETURN_IF_ERROR(EmptyScratchFolders(workers.scratch_path));
   workers.memory_groups = MemoryGroups::Open(options_.worker_memory);
+  if (!workers.scripted_gpus) {
+    workers.spare_workers = static_cast<size_t>(options_.spare_workers);
+  }
   runner_ = MakeProcessTrialRunner(std::move(workers));
   if (absl::Status usable = runner_->CheckUsable();
       !usable.ok() && options_.worker != kNoWorker) {

@@ -381,8 +381,8 @@ void ProcessSession::End() {
 
 bool ProcessSession::HasClosed() const {
   char byte = 0;
-  return recv(parts_.worker.channel.get(), &byte, 1,
-              MSG_PEEK | MSG_DONTWAIT) == 0;
+  return recv(parts_.worker.channel.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) ==
+         0;
 }
 
 void ProcessSession::Kill(int64_t WorkerCounts::*cause) {

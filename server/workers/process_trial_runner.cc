@@ -18,6 +18,7 @@
 #include "server/workers/process_session.h"
 #include "server/workers/sandbox_check.h"
 #include "server/workers/scratch_folders.h"
+#include "server/workers/spare_workers.h"
 #include "server/workers/worker.h"
 #include "server/workers/worker_environment.h"
 #include "server/workers/worker_records.h"
@@ -54,7 +55,14 @@ class StandardRunner : public ProcessTrialRunner {
   explicit StandardRunner(WorkerOptions options)
       : options_(std::move(options)),
         surroundings_(SurroundingsOfThisProcess(options_.library_path)),
-        records_(StatusAtFirst(options_)) {
+        records_(StatusAtFirst(options_)),
+        spares_(
+            options_.spare_workers, options_.spare_patience,
+            [this](const std::string& device) { return Start(device); },
+            [this](bool died) {
+              records_.Count(died ? &WorkerCounts::died
+                                  : &WorkerCounts::cancelled);
+            }) {
     // Were it ignored (a parent may have left it so), no child could be waited
     // for.
     (void)signal(SIGCHLD, SIG_DFL);
@@ -76,13 +84,15 @@ class StandardRunner : public ProcessTrialRunner {
   absl::StatusOr<MemoryGroup> MakeGroup() const;
   std::vector<std::string> Environment(const std::string& device_id,
                                        const ScratchFolder& scratch) const;
-  absl::StatusOr<Worker> Start(const std::string& device_id,
-                               const ScratchFolder& scratch,
-                               const MemoryGroup& group);
+  absl::StatusOr<StartedWorker> Start(const std::string& device_id);
+  absl::StatusOr<Worker> StartIn(const std::string& device_id,
+                                 const ScratchFolder& scratch,
+                                 const MemoryGroup& group);
 
   const WorkerOptions options_;
   const WorkerSurroundings surroundings_;
   WorkerRecords records_;
+  SpareWorkers spares_;
 };
 
 absl::Status StandardRunner::CheckUsable() const {
@@ -158,9 +168,17 @@ std::vector<std::string> StandardRunner::Environment(
   return WorkerEnvironment(surroundings, device_id);
 }
 
-absl::StatusOr<Worker> StandardRunner::Start(const std::string& device_id,
-                                             const ScratchFolder& scratch,
-                                             const MemoryGroup& group) {
+absl::StatusOr<StartedWorker> StandardRunner::Start(
+    const std::string& device_id) {
+  MEMPLAN_ASSIGN_OR_RETURN(ScratchFolder scratch, MakeScratch());
+  MEMPLAN_ASSIGN_OR_RETURN(MemoryGroup group, MakeGroup());
+  MEMPLAN_ASSIGN_OR_RETURN(Worker worker, StartIn(device_id, scratch, group));
+  return StartedWorker{std::move(scratch), std::move(group), std::move(worker)};
+}
+
+absl::StatusOr<Worker> StandardRunner::StartIn(const std::string& device_id,
+                                               const ScratchFolder& scratch,
+                                               const MemoryGroup& group) {
   absl::Status usable = CheckUsable();
   if (usable.ok()) {
     auto worker = StartWorker(options_.program, Environment(device_id, scratch),
@@ -193,25 +211,27 @@ absl::StatusOr<TrialResult> StandardRunner::Run(
 
 absl::StatusOr<std::unique_ptr<WorkerSession>> StandardRunner::Begin(
     const SessionOrder& order, CancelSignal& cancel) {
+  const bool on_gpu = order.device == gpu::DeviceKind::kCuda;
   ContextReader context;
-  if (order.device == gpu::DeviceKind::kCuda && options_.begin_context) {
+  if (on_gpu && options_.begin_context) {
     context = options_.begin_context(order.device_id);
   }
   const Clock::time_point begun = Clock::now();
-  MEMPLAN_ASSIGN_OR_RETURN(ScratchFolder scratch, MakeScratch());
-  MEMPLAN_ASSIGN_OR_RETURN(MemoryGroup group, MakeGroup());
-  MEMPLAN_ASSIGN_OR_RETURN(Worker worker,
-                           Start(order.device_id, scratch, group));
-  BeNice(worker.process->pid(), order.niceness);
+  std::optional<StartedWorker> started;
+  if (on_gpu) started = spares_.Take(order.device_id);
+  if (!started) {
+    MEMPLAN_ASSIGN_OR_RETURN(started, Start(order.device_id));
+  }
+  BeNice(started->worker.process->pid(), order.niceness);
   return MakeProcessSession({.options = options_,
                              .records = records_,
                              .cancel = cancel,
                              .order = order,
                              .begun = begun,
                              .context = std::move(context),
-                             .scratch = std::move(scratch),
-                             .group = std::move(group),
-                             .worker = std::move(worker)});
+                             .scratch = std::move(started->scratch),
+                             .group = std::move(started->group),
+                             .worker = std::move(started->worker)});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #define MEMPLAN_SERVER_WORKERS_PROCESS_TRIAL_RUNNER_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -40,6 +41,10 @@ struct WorkerOptions {
   // Bounds the memory of workers; none: they have no bound, and no such layer.
   std::shared_ptr<MemoryGroups> memory_groups;
   Bytes trace_bytes = MiB(128);  // room for the trace of a trial
+  // Workers that wait, started ahead, for each GPU that a probe ran on within
+  // `spare_patience`.
+  size_t spare_workers = 0;
+  std::chrono::milliseconds spare_patience = std::chrono::minutes(10);
   // The GPUs are made up (--devices script:FILE): a real worker is refused on
   // them.
   bool scripted_gpus = false;
