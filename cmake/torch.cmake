@@ -1,7 +1,6 @@
 # memplan::torch: libtorch as pip's wheel of torch has it, headers and the few
 # libraries that the worker names. The wheel's own CMake package is not used: it
-# wants an installed CUDA compiler and links every CUDA library, and we compile
-# no CUDA code.
+# wants an installed CUDA compiler's own folders and links every CUDA library.
 file(GLOB default_torch LIST_DIRECTORIES true ${MEMPLAN_VENV}/lib/python3*/site-packages/torch)
 set(MEMPLAN_TORCH_DIR "${default_torch}" CACHE PATH
     "The torch package's folder, with include/ and lib/ in it")

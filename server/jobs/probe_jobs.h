@@ -19,11 +19,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/devices/device_monitor.h"
+#include "server/jobs/execution_tools.h"
 #include "server/jobs/retention.h"
 #include "server/jobs/trial_runner.h"
 #include "server/jobs/worker_patience.h"
@@ -36,8 +38,9 @@ class ModelStore;
 
 // A running total of what happened, for the metrics. Counts since start.
 struct JobCounts {
-  // By outcome, in TrialOutcome's order.
-  std::vector<int64_t> trials_by_outcome;
+  std::map<std::pair<TrialPurpose, TrialOutcome>, int64_t> trials;
+  int64_t predictions_verified = 0;  // searches that were answered by one
+  std::map<FallBackKind, int64_t> fall_backs;
   int64_t probes_succeeded = 0;
   int64_t probes_failed = 0;
   int64_t probes_cancelled = 0;
@@ -61,9 +64,8 @@ class ProbeJobs {
   using ProbeCallback = std::function<void(absl::StatusOr<ProbePtr>)>;
   using StatusCallback = std::function<void(absl::Status)>;
 
-  // Reads all devices, beginning now; waits for the driver a while.
-  using ReadDevices =
-      std::function<absl::StatusOr<std::shared_ptr<const DeviceSnapshot>>()>;
+  // Reads one device, beginning now; waits for its driver a while.
+  using ReadDevice = std::function<DeviceReading(const std::string& id)>;
 
   struct Options {
     int max_queued = 1000;  // probes waiting, all devices together
@@ -71,7 +73,12 @@ class ProbeJobs {
     WorkerPatience workers = {};
     // Asked before a probe starts, on its device's thread. Empty: probes start
     // whatever the devices have left.
-    ReadDevices read_devices = {};
+    ReadDevice read_device = {};
+    // Reads a trace that a trial left. Empty: searches only bisect.
+    std::function<absl::StatusOr<Trace>(const std::string& path)> read_trace =
+        {};
+    // Null: what operators do is not kept from one probe to the next.
+    CallResults* call_results = nullptr;
     // How often a probe that waits for its device is looked at again.
     std::chrono::milliseconds look_again = std::chrono::seconds(2);
     // How often ended probes are looked at for their age.

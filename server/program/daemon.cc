@@ -12,14 +12,16 @@
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "server/base/reason.h"
+#include "server/convert/recorded_trace.h"
 #include "server/devices/context_reading.h"
-#include "server/devices/script_device_reader.h"
+#include "server/devices/script_device_source.h"
 #include "server/program/liveness.h"
 #include "server/program/part_health.h"
 #include "server/program/socket_path.h"
 #include "server/program/tls.h"
 #include "server/services/call_observer.h"
 #include "server/services/observer_services.h"
+#include "server/store/file.h"
 #include "server/workers/scratch_folders.h"
 
 namespace memplan {
@@ -28,7 +30,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kDeviceInterval = seconds(2);
+// A driver that no process holds open takes seconds a GPU to start. Less than
+// calls wait for the first reading, so that they hear of a device that hangs.
+constexpr DeviceMonitor::Timing kDeviceTiming = {.interval = seconds(2),
+                                                 .deadline = seconds(8)};
 // How long a trial waits for a driver to say what its process holds.
 constexpr milliseconds kContextPatience = seconds(5);
 // How often the parts are looked at.
@@ -37,6 +42,8 @@ constexpr milliseconds kPartInterval = seconds(2);
 // left to answers on their way once none is, or the grace is over.
 constexpr milliseconds kCallPoll = milliseconds(10);
 constexpr milliseconds kLastPatience = milliseconds(500);
+// How long it waits for readings of devices at most; one takes milliseconds.
+constexpr milliseconds kReadingPatience = seconds(2);
 // At most eight uploads and a few short calls wait for the disk at a time.
 constexpr int kDiskThreads = 2;
 constexpr size_t kDiskQueue = 256;
@@ -44,19 +51,26 @@ constexpr size_t kDiskQueue = 256;
 constexpr int kReplayThreads = 1;
 constexpr size_t kReplayQueue = 16;
 
+// What workers may write of a trace, with room to spare.
+constexpr int64_t kMostTraceBytes = int64_t{1} << 30;
+
+absl::StatusOr<Trace> ReadTrace(const std::string& path) {
+  MEMPLAN_ASSIGN_OR_RETURN(const std::string bytes,
+                           ReadFile(path, kMostTraceBytes));
+  return ReadRecordedTrace(bytes);
+}
+
 // Reads what a worker that is about to start on `device_id` will hold outside
 // its allocator.
 ContextReader BeginContext(DeviceMonitor& devices,
                            const std::string& device_id) {
-  const auto before = devices.ReadNow(kContextPatience);
+  const DeviceReading before = devices.ReadNow(device_id, kContextPatience);
   if (!before.ok()) return {};
   return [&devices, device_id, before = *before](
              int64_t pid, Bytes reserved) -> std::optional<ContextReading> {
-    const auto now = devices.ReadNow(kContextPatience);
+    const DeviceReading now = devices.ReadNow(device_id, kContextPatience);
     if (!now.ok()) return std::nullopt;
-    return ReadContext(
-        *before, **now,
-        {.device_id = device_id, .pid = pid, .reserved = reserved});
+    return ReadContext(*before, **now, {.pid = pid, .reserved = reserved});
   };
 }
 
@@ -70,9 +84,11 @@ void WaitForCalls(const CallCounts& calls,
   }
 }
 
-absl::StatusOr<DeviceReader> ReaderOf(const std::string& devices) {
-  if (!devices.starts_with(kScriptPrefix)) return SystemDeviceReader();
-  return ScriptDeviceReader(devices.substr(kScriptPrefix.size()));
+absl::StatusOr<DeviceSources> SourcesOf(const std::string& devices) {
+  if (!devices.starts_with(kScriptPrefix)) return SystemDeviceSources();
+  MEMPLAN_ASSIGN_OR_RETURN(
+      auto script, ScriptDeviceSource(devices.substr(kScriptPrefix.size())));
+  return DeviceSources{std::move(script)};
 }
 
 // How often parts that nobody goes on with are looked for.
@@ -131,13 +147,14 @@ absl::Status Daemon::OpenStore() {
   MEMPLAN_ASSIGN_OR_RETURN(
       models_, OpenModelStore(*folder_, *database_, options_.store_rules));
   MEMPLAN_ASSIGN_OR_RETURN(probes_, OpenProbeStore(*folder_, *database_));
+  MEMPLAN_ASSIGN_OR_RETURN(call_results_, OpenCallResults(*database_));
   return absl::OkStatus();
 }
 
 absl::Status Daemon::StartJobs() {
-  MEMPLAN_ASSIGN_OR_RETURN(DeviceReader reader, ReaderOf(options_.devices));
-  devices_ =
-      std::make_unique<DeviceMonitor>(std::move(reader), kDeviceInterval);
+  MEMPLAN_ASSIGN_OR_RETURN(const DeviceSources sources,
+                           SourcesOf(options_.devices));
+  devices_ = std::make_unique<DeviceMonitor>(sources, kDeviceTiming);
   WorkerOptions workers;
   workers.scripted_gpus = options_.devices.starts_with(kScriptPrefix);
   if (options_.worker != kNoWorker) workers.program = options_.worker;
@@ -156,7 +173,11 @@ absl::Status Daemon::StartJobs() {
   }
   MEMPLAN_RETURN_IF_ERROR(LearnSandbox());
   ProbeJobs::Options jobs = options_.jobs;
-  jobs.read_devices = [this] { return devices_->ReadNow(kContextPatience); };
+  jobs.read_trace = ReadTrace;
+  jobs.call_results = call_results_.get();
+  jobs.read_device = [this](const std::string& id) {
+    return devices_->ReadNow(id, kContextPatience);
+  };
   MEMPLAN_ASSIGN_OR_RETURN(
       jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));
   return absl::OkStatus();
@@ -178,8 +199,8 @@ absl::Status Daemon::StartServing() {
   disk_ = std::make_unique<WorkQueue>(kDiskThreads, kDiskQueue);
   replays_ = std::make_unique<WorkQueue>(kReplayThreads, kReplayQueue);
   device_service_ = std::make_unique<DeviceService>(*devices_);
-  model_service_ =
-      std::make_unique<ModelService>(*models_, *disk_, places_.uploads);
+  model_service_ = std::make_unique<ModelService>(
+      *models_, *disk_, places_.uploads, options_.upload_idle_timeout);
   plan_service_ = std::make_unique<PlanService>(*replays_, places_.replays);
   probe_service_ = std::make_unique<ProbeService>(
       ProbeSupport{*jobs_, *runner_, *devices_, *disk_, places_.watches,
@@ -222,16 +243,24 @@ absl::Status Daemon::StartRpc() {
   if (!options_.observer_socket.path.empty()) {
     addresses.observer_socket = options_.observer_socket;
   }
+  MEMPLAN_RETURN_IF_ERROR(SecureTcp(addresses));
+  MEMPLAN_ASSIGN_OR_RETURN(
+      rpc_, RpcServer::Start(addresses, options_.rpc, calls_, services));
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::SecureTcp(RpcAddresses& addresses) {
   if (options_.listen && options_.tls.given()) {
-    addresses.credentials = TlsCredentials(options_.tls);
+    MEMPLAN_ASSIGN_OR_RETURN(certificate_, LiveCertificate::Load(options_.tls));
+    addresses.credentials = credentials_ = certificate_->Credentials();
+    certificate_looks_ = std::make_unique<Ticker>(
+        options_.tls.reload_interval, [this] { certificate_->Look(); });
   } else if (options_.listen && !IsLoopback(options_.listen->host)) {
     spdlog::warn(
         "insecure: whoever reaches {} may call, unencrypted and without a "
         "certificate",
         FormatHostPort(*options_.listen));
   }
-  MEMPLAN_ASSIGN_OR_RETURN(
-      rpc_, RpcServer::Start(addresses, options_.rpc, calls_, services));
   return absl::OkStatus();
 }
 
@@ -240,15 +269,21 @@ MetricsInput Daemon::ReadMetrics() const {
           .start_time = start_time_,
           .version = MEMPLAN_VERSION,
           .devices = devices_->Latest(),
+          .processes = {.most = static_cast<size_t>(options_.process_series),
+                        .own_pid = getpid()},
           .probes = jobs_->List(),
           .jobs = jobs_->Counts(),
           .workers = runner_->Counts(),
           .sandbox = AllLayers(runner_->Sandbox()),
           .calls = calls_.Read(),
           .parts = parts(),
+          .tls = certificate_ == nullptr
+                     ? std::nullopt
+                     : std::make_optional(certificate_->Status()),
           .state = state_,
           .store = models_->Use(),
-          .uploads = model_service_->uploads()};
+          .uploads = model_service_->uploads(),
+          .call_results = call_results_->Counts()};
 }
 
 ServerStatus Daemon::ReadStatus() const {
@@ -293,6 +328,9 @@ void Daemon::CheckParts() {
       StoreHealth(folder_->path(), *database_),
       options_.worker == kNoWorker ? NoWorkersHealth()
                                    : WorkersHealth(runner_->CheckUsable())};
+  if (certificate_ != nullptr) {
+    now.push_back(TlsHealth(certificate_->Status()));
+  }
   for (const PartStatus& part : now) {
     rpc_->SetPartHealth(part.name, part.healthy);
   }
@@ -342,10 +380,16 @@ void Daemon::Stop() {
   if (state_.exchange(ServerState::kDraining) == ServerState::kServing) Drain();
   part_checks_ = nullptr;
   sweeps_ = nullptr;
+  certificate_looks_ = nullptr;
   stopping_.Cancel();
   if (sandbox_check_.joinable()) sandbox_check_.join();
   // Before the jobs, so that no trial that is left waits for a driver that hangs.
-  if (devices_ != nullptr) devices_->Stop();
+  if (devices_ != nullptr) {
+    devices_->Stop(
+        std::clamp(std::chrono::duration_cast<milliseconds>(
+                       drained_by_ - std::chrono::steady_clock::now()),
+                   kLastPatience, kReadingPatience));
+  }
   if (jobs_ != nullptr) jobs_->Stop();
   WaitForCalls(calls_, drained_by_);
   if (rpc_ != nullptr) rpc_->Shutdown(kLastPatience);

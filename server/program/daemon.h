@@ -23,6 +23,7 @@
 #include "server/jobs/probe_jobs.h"
 #include "server/metrics/families.h"
 #include "server/metrics/http_endpoint.h"
+#include "server/program/live_certificate.h"
 #include "server/program/options.h"
 #include "server/program/rpc_server.h"
 #include "server/services/device_service.h"
@@ -31,6 +32,7 @@
 #include "server/services/plan_service.h"
 #include "server/services/probe_service.h"
 #include "server/services/server_service.h"
+#include "server/store/call_results.h"
 #include "server/store/database.h"
 #include "server/store/model_store.h"
 #include "server/store/probe_store.h"
@@ -75,6 +77,7 @@ class Daemon {
   absl::Status LearnSandbox();
   absl::Status StartServing();
   absl::Status StartRpc();
+  absl::Status SecureTcp(RpcAddresses& addresses);
   MetricsInput ReadMetrics() const;
   ServerStatus ReadStatus() const;
   std::vector<LimitStatus> ReadLimits() const;
@@ -97,6 +100,7 @@ class Daemon {
   std::unique_ptr<Database> database_;
   std::unique_ptr<ModelStore> models_;
   std::unique_ptr<ProbeStore> probes_;
+  std::unique_ptr<CallResults> call_results_;
   std::unique_ptr<DeviceMonitor> devices_;
   std::unique_ptr<ProcessTrialRunner> runner_;
   CancelSignal stopping_;  // ends the check of the sandbox
@@ -110,7 +114,10 @@ class Daemon {
   std::unique_ptr<ProbeService> probe_service_;
   std::unique_ptr<ServerService> server_service_;
   std::vector<std::unique_ptr<grpc::Service>> observer_services_;
+  std::unique_ptr<LiveCertificate> certificate_;          // null without TLS
+  std::shared_ptr<grpc::ServerCredentials> credentials_;  // of certificate_
   std::unique_ptr<RpcServer> rpc_;
+  std::unique_ptr<Ticker> certificate_looks_;
   std::unique_ptr<Ticker> part_checks_;
   std::unique_ptr<Ticker> sweeps_;
   std::unique_ptr<HttpEndpoint> metrics_page_;

@@ -1,5 +1,5 @@
 // Whether what the daemon stands on works now: its devices, its store, its
-// workers. What health checks and GetServerStatus say of each.
+// workers, its certificate. What health checks and GetServerStatus say of each.
 #ifndef MEMPLAN_SERVER_PROGRAM_PART_HEALTH_H_
 #define MEMPLAN_SERVER_PROGRAM_PART_HEALTH_H_
 
@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "server/base/server_status.h"
+#include "server/base/tls_status.h"
 #include "server/devices/device_monitor.h"
 #include "server/store/database.h"
 
@@ -19,7 +20,7 @@ inline constexpr std::chrono::seconds kStaleReading{10};
 // With less room than this a store counts as full.
 inline constexpr int64_t kLeastStoreBytes = int64_t{64} << 20;
 
-// `devices`: healthy if there was a reading lately, none failed and at least
+// `devices`: healthy if each was read lately, none failed and at least
 // `expected_gpus` GPUs are there. `snapshot` is null before the first.
 PartStatus DevicesHealth(const DeviceSnapshot* snapshot,
                          std::chrono::system_clock::time_point now,
@@ -33,6 +34,9 @@ PartStatus StoreHealth(const std::string& folder, Database& database);
 PartStatus WorkersHealth(const absl::Status& usable);
 // … or none is wanted.
 PartStatus NoWorkersHealth();
+
+// `tls`: healthy if the files of the certificate could be served.
+PartStatus TlsHealth(const TlsStatus& tls);
 
 }  // namespace memplan
 

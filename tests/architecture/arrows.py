@@ -64,7 +64,8 @@ RULES = (
     Rule("planner", ("planner",), PURE),
     Rule("cuda/nvml", ("planner", "cuda/nvml"), PURE + ("system", "nvml")),
     Rule("cuda/worker/messages", ("planner", "cuda/worker/messages"), PURE + ("system", "json")),
-    Rule("cuda/worker", ("planner", "cuda/worker"), CUDA),
+    Rule("cuda/.", ("planner", "cuda/."), PURE + ("system", "cuda")),
+    Rule("cuda/worker", ("planner", "cuda/.", "cuda/worker"), CUDA),
     Rule("server", ("server", "planner", "cuda/nvml", "cuda/worker/messages", "proto"), DAEMON),
     Rule("client", ("client", "planner/base", "proto"),
          RPC + ("command_line", "json", "openssl", "zlib")),
@@ -84,6 +85,7 @@ RULES = (
                            "proto", "tests/support"), NO_TORCH),
     Rule("tests/integration", ("planner", "cuda/nvml", "cuda/worker/messages", "server", "client",
                                "proto", "tests/integration", "tests/support"), NO_TORCH),
+    Rule("tests/gpu", ("cuda/.",), PURE + ("cuda",)),
     Rule("tests/package", ("client",), PURE),
 )
 
@@ -126,11 +128,13 @@ def family(header: str) -> str:
 
 
 def within(folder: str, allowed: tuple[str, ...]) -> bool:
-    return any(folder == each or folder.startswith(each + "/") for each in allowed)
+    """Below one of the folders; "a/." means a alone."""
+    return any(folder == each.removesuffix("/.") or folder.startswith(each + "/")
+               for each in allowed)
 
 
 def rule_of(file: str) -> Rule | None:
-    rules = [rule for rule in RULES if within(file, (rule.folder,))]
+    rules = [rule for rule in RULES if within(file.rpartition("/")[0], (rule.folder,))]
     return max(rules, key=lambda rule: len(rule.folder), default=None)
 
 

@@ -15,6 +15,7 @@
 #include "cuda/worker/messages/call_messages.h"
 #include "cuda/worker/messages/json_reader.h"
 #include "cuda/worker/messages/messages.h"
+#include "cuda/worker/messages/step_option_messages.h"
 #include "cuda/worker/messages/words.h"
 #include "planner/base/status_macros.h"
 #include "planner/plan/input_spec.h"
@@ -28,6 +29,8 @@ using nlohmann::json;
 constexpr int64_t kMaxCount = int64_t{1} << 60;
 constexpr int64_t kMaxPid = INT32_MAX;
 constexpr int64_t kMaxSteps = 100;
+// And those that follow: other batches, an evaluation, one more.
+constexpr int64_t kMaxStepResults = kMaxSteps + kMaxAlsoBatches + 2;
 constexpr size_t kMaxInputs = 64;
 constexpr size_t kMaxDimensions = 64;
 constexpr size_t kMaxLayers = 16;
@@ -58,7 +61,7 @@ Peaks ReadPeaks(JsonReader& parent, const std::string& name) {
 
 std::vector<StepResult> ReadSteps(JsonReader& parent) {
   std::vector<StepResult> steps;
-  for (const json& item : parent.Array("steps", kMaxSteps)) {
+  for (const json& item : parent.Array("steps", kMaxStepResults)) {
     JsonReader reader(
         item, absl::StrCat(parent.path(), ".steps[", steps.size(), "]"));
     StepResult step;
@@ -67,6 +70,10 @@ std::vector<StepResult> ReadSteps(JsonReader& parent) {
     step.allocation_retries =
         reader.Integer("allocation_retries", 0, kMaxCount);
     step.failed_requests = reader.Integer("failed_requests", 0, kMaxCount);
+    if (reader.Has("kind")) {
+      step.kind = reader.OneOf<StepKind>("kind", kStepKindWords);
+    }
+    step.batch = reader.OptionalInteger("batch", 1, kMaxDimension).value_or(0);
     parent.Absorb(reader.Finish());
     steps.push_back(step);
   }
@@ -112,7 +119,7 @@ absl::StatusOr<WorkerMessage> DecodeProgress(JsonReader& reader) {
   Progress progress;
   progress.phase = ShownText(reader, "phase", kMaxWordBytes);
   progress.steps_done =
-      static_cast<int>(reader.Integer("steps_done", 0, kMaxSteps));
+      static_cast<int>(reader.Integer("steps_done", 0, kMaxStepResults));
   MEMPLAN_RETURN_IF_ERROR(reader.Finish());
   return progress;
 }
@@ -153,24 +160,6 @@ absl::StatusOr<WorkerMessage> DecodeCallsReport(JsonReader& reader) {
   return report;
 }
 
-std::vector<InputSpec> ReadInputs(JsonReader& reader) {
-  std::vector<InputSpec> inputs;
-  for (const json& item : reader.Array("inputs", kMaxInputs)) {
-    const auto* text = item.get_ptr<const std::string*>();
-    if (text == nullptr) {
-      reader.Fault("inputs", "has an item that is no text");
-      continue;
-    }
-    absl::StatusOr<InputSpec> input = ParseInputSpec(*text);
-    if (input.ok()) {
-      inputs.push_back(*std::move(input));
-    } else {
-      reader.Fault("inputs", std::string(input.status().message()));
-    }
-  }
-  return inputs;
-}
-
 std::map<std::string, int64_t> ReadDimensions(JsonReader& parent) {
   const json& object = parent.Object("dimensions", kMaxDimensions);
   JsonReader reader(object, absl::StrCat(parent.path(), ".dimensions"));
@@ -197,13 +186,17 @@ absl::StatusOr<TrialRequest> ReadRequest(JsonReader& reader) {
   TrialRequest request;
   request.model_path = reader.Text("model_path", kMaxPathBytes);
   request.device = reader.OneOf<DeviceKind>("device", kDeviceKindWords);
-  request.inputs = ReadInputs(reader);
+  request.inputs = ReadInputSpecs(reader, "inputs", kMaxInputs);
   request.dimensions = ReadDimensions(reader);
   request.batch = reader.Integer("batch", 1, kMaxDimension);
   request.mode = reader.OneOf<Mode>("mode", kModeWords);
   request.optimizer = reader.OneOf<Optimizer>("optimizer", kOptimizerWords);
   request.run_as = reader.OneOf<RunAs>("run_as", kRunAsWords);
   request.steps = static_cast<int>(reader.Integer("steps", 1, kMaxSteps));
+  request.options = ReadStepOptions(reader);
+  if (reader.Has("loss_path")) {
+    request.loss_path = reader.Text("loss_path", kMaxPathBytes);
+  }
   request.cap = reader.OptionalSize("cap");
   request.sandbox = ReadSandbox(reader);
   request.stay = reader.Boolean("stay");

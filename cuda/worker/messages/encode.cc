@@ -7,9 +7,9 @@
 
 #include "cuda/worker/messages/call_messages.h"
 #include "cuda/worker/messages/messages.h"
+#include "cuda/worker/messages/step_option_messages.h"
 #include "cuda/worker/messages/words.h"
 #include "planner/base/bytes.h"
-#include "planner/plan/input_spec.h"
 #include "planner/plan/trial.h"
 
 namespace memplan::gpu {
@@ -30,10 +30,15 @@ json ToJson(const Peaks& peaks) {
 }
 
 json ToJson(const StepResult& step) {
-  return {{"peaks", ToJson(step.peaks)},
-          {"seconds", step.seconds},
-          {"allocation_retries", step.allocation_retries},
-          {"failed_requests", step.failed_requests}};
+  json object = {{"peaks", ToJson(step.peaks)},
+                 {"seconds", step.seconds},
+                 {"allocation_retries", step.allocation_retries},
+                 {"failed_requests", step.failed_requests}};
+  if (step.kind != StepKind::kStep) {
+    object["kind"] = WordFor(step.kind, kStepKindWords);
+  }
+  if (step.batch != 0) object["batch"] = step.batch;
+  return object;
 }
 
 json ToJson(const Hello& hello) {
@@ -94,14 +99,10 @@ json ToJson(const Report& report) {
 }
 
 json ToJson(const TrialRequest& request) {
-  json inputs = json::array();
-  for (const InputSpec& input : request.inputs) {
-    inputs.push_back(FormatInputSpec(input));
-  }
   json object = {{"type", "run"},
                  {"model_path", request.model_path},
                  {"device", WordFor(request.device, kDeviceKindWords)},
-                 {"inputs", inputs},
+                 {"inputs", InputSpecsToJson(request.inputs)},
                  {"dimensions", json(request.dimensions)},
                  {"batch", request.batch},
                  {"mode", WordFor(request.mode, kModeWords)},
@@ -109,6 +110,10 @@ json ToJson(const TrialRequest& request) {
                  {"run_as", WordFor(request.run_as, kRunAsWords)},
                  {"steps", request.steps},
                  {"stay", request.stay}};
+  if (request.options != StepOptions{}) {
+    object["options"] = StepOptionsToJson(request.options);
+  }
+  if (!request.loss_path.empty()) object["loss_path"] = request.loss_path;
   SetIfKnown(object, "cap", request.cap);
   if (request.sandbox.has_value()) {
     object["sandbox"] = {{"required", request.sandbox->required},

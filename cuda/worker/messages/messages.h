@@ -41,6 +41,7 @@
 
 #include "absl/status/statusor.h"
 #include "cuda/worker/messages/sandbox_layer.h"
+#include "cuda/worker/messages/step_options.h"
 #include "planner/base/bytes.h"
 #include "planner/plan/input_spec.h"
 #include "planner/plan/trial.h"
@@ -93,6 +94,8 @@ struct TrialRequest {
   Optimizer optimizer = Optimizer::kNone;
   RunAs run_as = RunAs::kTorchScript;
   int steps = 4;
+  StepOptions options;
+  std::string loss_path;     // the loss program; empty for none
   std::optional<Bytes> cap;  // the allocator's; always set on the CPU device
   std::optional<SandboxOrder> sandbox;  // unset: none
   bool stay = false;  // wait for another order after the report

@@ -70,6 +70,7 @@ absl::StatusOr<Orders::Next> Orders::CarryOut(const RunCalls& order) {
 
 absl::Status Orders::CheckProgram(const TrialRequest& request) const {
   if (request.model_path == program_.request.model_path &&
+      request.loss_path == program_.request.loss_path &&
       request.device == program_.request.device) {
     return absl::OkStatus();
   }

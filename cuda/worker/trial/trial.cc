@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "cuda/worker/trial/trial_steps.h"
 
 namespace memplan::gpu {
 namespace {
@@ -33,15 +33,20 @@ bool ReportLoad(const LoadResult& load, Report& report) {
 }
 
 // Runs one step; returns whether the next may begin.
-bool RunStep(int index, Device& device, Execution& execution, Report& report) {
+bool RunStep(const TrialStep& step, Device& device, Execution& execution,
+             Report& report) {
   const Clock::time_point start = Clock::now();
   device.BeginSpan();
-  const std::optional<Failure> failure = execution.RunStep(index);
+  const std::optional<Failure> failure = execution.RunStep(step);
   const Span span = device.ReadSpan();
+  const bool other =
+      step.kind == StepKind::kOtherBatch || step.kind == StepKind::kEvaluation;
   report.steps.push_back({.peaks = span.peaks,
                           .seconds = SecondsSince(start),
                           .allocation_retries = span.allocation_retries,
-                          .failed_requests = span.failed_requests});
+                          .failed_requests = span.failed_requests,
+                          .kind = step.kind,
+                          .batch = other ? step.batch : 0});
   if (failure.has_value()) ReportFailure(*failure, report);
   return !failure.has_value();
 }
@@ -70,13 +75,14 @@ Report RunSteps(const TrialRequest& request, const LoadResult& load,
     report.failed_while_loading = true;
     return report;
   }
-  for (int step = 0; step < request.steps; ++step) {
-    listener.OnProgress({.phase = "step", .steps_done = step});
-    recorder.BeginPhase(absl::StrCat("step", step));
+  int done = 0;
+  for (const TrialStep& step : StepsOf(request)) {
+    listener.OnProgress({.phase = "step", .steps_done = done++});
+    recorder.BeginPhase(step.phase);
     if (!RunStep(step, device, execution, report)) return report;
   }
   recorder.BeginPhase("end");
-  listener.OnProgress({.phase = "step", .steps_done = request.steps});
+  listener.OnProgress({.phase = "step", .steps_done = done});
   const absl::StatusOr<Settled> state = device.State();
   if (state.ok()) {
     listener.OnSettled(*state);

@@ -65,8 +65,21 @@ TEST(EncodeTest, WritesARequest) {
     "device": "cuda", "inputs": ["int64[B,T]{0..30000}", "float32[2*B,3]"],
     "dimensions": {"T": 256, "S": 2147483648}, "batch": 37, "mode": "train",
     "optimizer": "sgd-momentum", "run_as": "eager", "steps": 100,
+    "options": {
+      "autocast": "fp16", "cudnn_benchmark": true,
+      "cudnn_deterministic": true, "also_batches": [5, 7],
+      "accumulation_steps": 3, "zero_grad": "zero", "evaluation_batch": 64,
+      "loss_output": 1, "targets": ["int64[B]{0..10}"]},
+    "loss_path": "/var/lib/memplan/models/ef",
     "cap": 2147483648,
     "sandbox": {"required": true, "scratch_path": "/s/1"}, "stay": true})"));
+}
+
+// A plain step needs no words, and an older worker none of ours.
+TEST(EncodeTest, LeavesOutOptionsThatSayNothing) {
+  const json plain = json::parse(Encode(TrialRequest{}));
+  EXPECT_FALSE(plain.contains("options"));
+  EXPECT_FALSE(plain.contains("loss_path"));
 }
 
 TEST(EncodeTest, WritesAPreparationAsTheRunItPrepares) {
@@ -90,7 +103,10 @@ TEST(EncodeTest, WritesAReport) {
                  "reserved": 24},
        "seconds": 0.25, "allocation_retries": 3, "failed_requests": 4},
       {"peaks": {"requested": 0, "allocated": 0, "active": 0},
-       "seconds": 0.0, "allocation_retries": 0, "failed_requests": 0}],
+       "seconds": 0.0, "allocation_retries": 0, "failed_requests": 0},
+      {"peaks": {"requested": 0, "allocated": 0, "active": 0},
+       "seconds": 0.0, "allocation_retries": 0, "failed_requests": 0,
+       "kind": "evaluation", "batch": 64}],
     "traced_batch": 8, "cap": 17179869184})"));
 }
 
@@ -170,8 +186,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"NegativeCount", "/load_failed_requests", -2,
          "report.load_failed_requests is not in 0"},
         {"ObjectForSteps", "/steps", json::object(), "report.steps is no list"},
-        {"TooManySteps", "/steps", json(101, json::object()),
-         "report.steps is no list of at most 100"},
+        {"TooManySteps", "/steps", json(111, json::object()),
+         "report.steps is no list of at most 110"},
         {"NumberForStep", "/steps/1", 5, "report.steps[1] is no JSON object"},
         {"NegativeSeconds", "/steps/0/seconds", -0.1,
          "report.steps[0].seconds is no time"},
@@ -181,6 +197,8 @@ INSTANTIATE_TEST_SUITE_P(
          "report.steps[0].seconds is no number"},
         {"ExtraMemberOfAStep", "/steps/1/extra", 1,
          "report.steps[1].extra is no member"},
+        {"UnknownKindOfStep", "/steps/2/kind", "rest",
+         "report.steps[2].kind is no known word"},
         {"NoStepPeaks", "/steps/1/peaks", Removed(),
          "report.steps[1].peaks is missing"},
         {"TracedBatchOfZero", "/traced_batch", 0,
@@ -218,6 +236,17 @@ INSTANTIATE_TEST_SUITE_P(
         {"UnknownOptimizer", "/optimizer", "lion",
          "run.optimizer is no known word"},
         {"UnknownRunAs", "/run_as", "python", "run.run_as is no known word"},
+        {"UnknownAutocast", "/options/autocast", "int8",
+         "run.options.autocast is no known word"},
+        {"NoAccumulation", "/options/accumulation_steps", 0,
+         "run.options.accumulation_steps is not in 1 to 1024"},
+        {"TextForAnotherBatch", "/options/also_batches/0", "5",
+         "run.options.also_batches has an item that is no batch"},
+        {"TooManyOtherBatches", "/options/also_batches", json(9, 1),
+         "run.options.also_batches is no list of at most 8"},
+        {"BadTarget", "/options/targets/0", "int65[B]",
+         "run.options.targets column 1: expected a type"},
+        {"ExtraOption", "/options/extra", 1, "run.options"},
         {"NoSteps", "/steps", 0, "run.steps is not in 1 to 100"},
         {"TooManySteps", "/steps", 101, "run.steps is not in 1 to 100"},
         {"NegativeCap", "/cap", -1, "run.cap is not in 0"},
@@ -239,7 +268,7 @@ TEST(DecodeHelloTest, RefusesNumbersOutOfRange) {
 
 TEST(DecodeProgressTest, RefusesMoreStepsThanATrialHas) {
   EXPECT_THAT(
-      DecodeWorkerMessage(Encode(Progress{.phase = "step", .steps_done = 101})),
+      DecodeWorkerMessage(Encode(Progress{.phase = "step", .steps_done = 111})),
       StatusIs(kInvalid, HasSubstr("progress.steps_done")));
 }
 

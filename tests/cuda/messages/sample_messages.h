@@ -47,6 +47,9 @@ inline Report SampleReport() {
   step.seconds = 0.25;
   step.allocation_retries = 3;
   step.failed_requests = 4;
+  StepResult evaluation;
+  evaluation.kind = StepKind::kEvaluation;
+  evaluation.batch = 64;
   Report report;
   report.end = EndKind::kOutOfMemory;
   report.end_class = EndClass::kFragmentation;
@@ -56,10 +59,24 @@ inline Report SampleReport() {
   report.load_peaks = SamplePeaks(10);
   report.load_allocation_retries = 1;
   report.load_failed_requests = 2;
-  report.steps = {step, StepResult{}};
+  report.steps = {step, StepResult{}, evaluation};
   report.traced_batch = 8;
   report.cap = GiB(16);
   return report;
+}
+
+inline StepOptions SampleStepOptions() {
+  StepOptions options;
+  options.autocast = Autocast::kFloat16;
+  options.cudnn_benchmark = true;
+  options.cudnn_deterministic = true;
+  options.also_batches = {5, 7};
+  options.accumulation_steps = 3;
+  options.zero_grad = ZeroGrad::kZero;
+  options.evaluation_batch = 64;
+  options.loss_output = 1;
+  options.targets = {*ParseInputSpec("int64[B]{0..10}")};
+  return options;
 }
 
 inline TrialRequest SampleRequest() {
@@ -74,6 +91,8 @@ inline TrialRequest SampleRequest() {
   request.optimizer = Optimizer::kSgdMomentum;
   request.run_as = RunAs::kEager;
   request.steps = 100;
+  request.options = SampleStepOptions();
+  request.loss_path = "/var/lib/memplan/models/ef";
   request.cap = GiB(2);
   request.sandbox = SandboxOrder{.required = true, .scratch_path = "/s/1"};
   request.stay = true;

@@ -112,7 +112,7 @@ TrialRun RunOrderIn(WorkerProcess& worker, const TrialRequest& request) {
     } else if (const auto* settled = std::get_if<Settled>(&*message)) {
       run.settled = *settled;
       worker.Send(Proceed{});
-    } else {
+    } else if (!std::holds_alternative<Sandboxed>(*message)) {
       run.report = std::get<Report>(*message);
       break;
     }

@@ -287,7 +287,18 @@ INSTANTIATE_TEST_SUITE_P(
           [](auto& s) { s.mutable_search()->set_max_batch(2147483649); },
           "spec.search.max_batch"},
          {"TooManyRepeats", [](auto& s) { s.mutable_search()->set_repeat(11); },
-          "spec.search.repeat"}}),
+          "spec.search.repeat"},
+         {"UnknownMethod",
+          [](auto& s) {
+            s.mutable_search()->set_method(static_cast<v1::SearchMethod>(9));
+          },
+          "spec.search.method"},
+         {"PredictionOnTheCpu",
+          [](auto& s) {
+            s.set_device_id("cpu");
+            s.mutable_search()->set_method(v1::SEARCH_METHOD_PREDICT);
+          },
+          "spec.search.method"}}),
     Name);
 
 TEST(SpecFromProtoTest, MarksTheColumnOfAnInputThatDoesNotParse) {
@@ -317,6 +328,22 @@ class CheckAgainstDevicesTest : public ::testing::Test {
 TEST_F(CheckAgainstDevicesTest, TakesACapUpToTheWholeDevice) {
   spec_.limit.cap = MiB(8);
   EXPECT_THAT(CheckAgainstDevices(spec_, snapshot_), IsOk());
+}
+
+TEST_F(CheckAgainstDevicesTest, DoesNotKnowADeviceOfADriverThatHangs) {
+  spec_.device_id = "GPU-other";
+  snapshot_.gpus_known = false;
+  EXPECT_THAT(
+      CheckAgainstDevices(spec_, snapshot_),
+      FailsWith(absl::StatusCode::kUnavailable, "DEVICES_NOT_READ", ""));
+}
+
+TEST_F(CheckAgainstDevicesTest, TakesNoNameThatStandsInForTheDrivers) {
+  snapshot_.devices[0].id = "GPU-unreadable-0";
+  spec_.device_id = "GPU-unreadable-0";
+  EXPECT_THAT(
+      CheckAgainstDevices(spec_, snapshot_),
+      FailsWith(absl::StatusCode::kUnavailable, "DEVICES_NOT_READ", ""));
 }
 
 TEST_F(CheckAgainstDevicesTest, RefusesACapAboveTheDevice) {

@@ -77,7 +77,7 @@ class NotingExecution : public Execution {
     notes_.push_back(absl::StrCat("batch ", request.batch));
     return std::nullopt;
   }
-  std::optional<Failure> RunStep(int) override { return step_; }
+  std::optional<Failure> RunStep(const TrialStep&) override { return step_; }
 
  private:
   Notes& notes_;

@@ -56,14 +56,14 @@ class ScriptedExecution : public Execution {
  public:
   std::optional<Failure> Load() override { return load; }
   std::optional<Failure> Begin(const TrialRequest&) override { return begin; }
-  std::optional<Failure> RunStep(int index) override {
+  std::optional<Failure> RunStep(const TrialStep& step) override {
     ++steps_run;
-    return index == failing_step ? failure : std::nullopt;
+    return step.phase == failing_phase ? failure : std::nullopt;
   }
 
   std::optional<Failure> load;
   std::optional<Failure> begin;
-  int failing_step = -1;
+  std::string failing_phase;
   std::optional<Failure> failure = Failure{
       .end = EndKind::kOutOfMemory, .field = "", .message = "memory is out"};
   int steps_run = 0;
@@ -83,10 +83,9 @@ class NotingListener : public TrialListener {
 class RunTrialTest : public ::testing::Test {
  protected:
   Report Run(int steps) {
-    TrialRequest request;
-    request.steps = steps;
+    request_.steps = steps;
     const LoadResult load = RunLoad(device_, execution_, recorder_, listener_);
-    return RunSteps(request, load, device_, execution_, recorder_, listener_);
+    return RunSteps(request_, load, device_, execution_, recorder_, listener_);
   }
 
   std::vector<std::string> Phases() const {
@@ -97,6 +96,7 @@ class RunTrialTest : public ::testing::Test {
     return phases;
   }
 
+  TrialRequest request_;
   MemoryFile file_{100};
   std::unique_ptr<TraceWriter> writer_ =
       TraceWriter::Map(file_.descriptor()).value();
@@ -132,6 +132,32 @@ TEST_F(RunTrialTest, MarksPhasesInTheTrace) {
   EXPECT_THAT(Phases(), ElementsAre("load", "step0", "step1", "end"));
 }
 
+TEST_F(RunTrialTest, RunsWhatComesBetweenStepsAndOneMore) {
+  request_.options.also_batches = {3, 5};
+  request_.options.evaluation_batch = 64;
+  const Report report = Run(1);
+  EXPECT_THAT(Phases(), ElementsAre("load", "step0", "also0", "also1",
+                                    "evaluate", "again", "end"));
+  ASSERT_EQ(report.steps.size(), 5u);
+  EXPECT_EQ(report.steps[0].kind, StepKind::kStep);
+  EXPECT_EQ(report.steps[0].batch, 0);  // the trial's own
+  EXPECT_EQ(report.steps[2].kind, StepKind::kOtherBatch);
+  EXPECT_EQ(report.steps[2].batch, 5);
+  EXPECT_EQ(report.steps[3].kind, StepKind::kEvaluation);
+  EXPECT_EQ(report.steps[3].batch, 64);
+  EXPECT_EQ(report.steps[4].kind, StepKind::kAgain);
+  EXPECT_EQ(report.steps[4].batch, 0);
+}
+
+TEST_F(RunTrialTest, FailsIfWhatComesBetweenStepsFails) {
+  request_.options.evaluation_batch = 64;
+  execution_.failing_phase = "evaluate";
+  const Report report = Run(2);
+  EXPECT_EQ(report.end, EndKind::kOutOfMemory);
+  ASSERT_EQ(report.steps.size(), 3u);
+  EXPECT_EQ(report.steps.back().kind, StepKind::kEvaluation);
+}
+
 TEST_F(RunTrialTest, RunsNoStepIfLoadingFails) {
   execution_.load = BadRequest("mode", "was traced in eval mode");
   const Report report = Run(2);
@@ -153,7 +179,7 @@ TEST_F(RunTrialTest, RunsNoStepIfTheBatchIsRefused) {
 }
 
 TEST_F(RunTrialTest, EndsWithTheStepThatFailed) {
-  execution_.failing_step = 1;
+  execution_.failing_phase = "step1";
   const Report report = Run(4);
   EXPECT_EQ(report.end, EndKind::kOutOfMemory);
   EXPECT_EQ(report.message, "memory is out");
