@@ -107,7 +107,7 @@ void RecordingAllocator::Delete(void* block) {
 bool RecordingAllocator::Take(Bytes requested, const void* block) {
   const std::lock_guard lock(mutex_);
   if (block == nullptr) {
-    live_.CountFailedRequest();
+    live_.CountFailedRequest(requested);
   } else if (live_.Take(requested)) {
     recorder_.RecordMemory(TraceEvent::kAlloc, requested, AddressOf(block), 0);
     return true;
@@ -158,9 +158,16 @@ class CpuDevice : public Device {
 
   Span ReadSpan() override {
     return allocator_.WithLiveBytes([this](const LiveBytes& live) {
-      return Span{.peaks = live.peaks(),
-                  .allocation_retries = 0,
-                  .failed_requests = live.failed_requests() - failed_before_};
+      Span span{.peaks = live.peaks(),
+                .allocation_retries = 0,
+                .failed_requests = live.failed_requests() - failed_before_,
+                .unmet = std::nullopt};
+      if (span.failed_requests > 0 && live.unmet().has_value()) {
+        span.unmet = {.asked = *live.unmet(),
+                      .allocated = live.allocated(),
+                      .reserved = live.allocated()};
+      }
+      return span;
     });
   }
 

@@ -6,8 +6,10 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
 #include <string>
 
 #include "absl/status/status.h"
@@ -73,6 +75,33 @@ Bytes PeakOf(const c10::CachingAllocator::StatArray& counter) {
   return Bytes(WholeOf(counter).peak);
 }
 
+// What became of the last request. Told by the allocator, from any thread.
+class LastRequest {
+ public:
+  void Succeed() { is_unmet_ = false; }
+
+  void Fail(Bytes asked) {
+    const auto stats = allocator::getDeviceStats(kDevice);
+    const std::lock_guard lock(mutex_);
+    failed_ = {.asked = asked,
+               .allocated = Bytes(WholeOf(stats.allocated_bytes).current),
+               .reserved = Bytes(WholeOf(stats.reserved_bytes).current)};
+    is_unmet_ = true;
+  }
+
+  std::optional<FailedRequest> unmet() const {
+    if (!is_unmet_) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    return failed_;
+  }
+
+ private:
+  // Apart from the mutex, since Succeed is called with the allocator's lock held.
+  std::atomic<bool> is_unmet_ = false;
+  mutable std::mutex mutex_;
+  FailedRequest failed_;  // guarded by mutex_
+};
+
 // Runs `function`, which may throw; kUnavailable with CUDA's words if it does.
 template <typename Function>
 absl::Status InCudasWords(const char* what, Function&& function) {
@@ -106,7 +135,10 @@ std::string CudnnVersion() {
 
 class CudaDevice : public Device {
  public:
-  CudaDevice() { BeginSpan(); }
+  // `requests` lives as long as the process.
+  explicit CudaDevice(const LastRequest& requests) : requests_(requests) {
+    BeginSpan();
+  }
 
   std::optional<Bytes> cap() const override { return cap_; }
 
@@ -161,12 +193,14 @@ class CudaDevice : public Device {
 
   Span ReadSpan() override {
     const auto stats = allocator::getDeviceStats(kDevice);
+    const int64_t failed = stats.num_ooms - failed_before_;
     return {.peaks = {.requested = PeakOf(stats.requested_bytes),
                       .allocated = PeakOf(stats.allocated_bytes),
                       .active = PeakOf(stats.active_bytes),
                       .reserved = PeakOf(stats.reserved_bytes)},
             .allocation_retries = stats.num_alloc_retries - retries_before_,
-            .failed_requests = stats.num_ooms - failed_before_};
+            .failed_requests = failed,
+            .unmet = failed > 0 ? requests_.unmet() : std::nullopt};
   }
 
   absl::StatusOr<Settled> State() override {
@@ -186,6 +220,7 @@ class CudaDevice : public Device {
   }
 
  private:
+  const LastRequest& requests_;
   std::optional<Bytes> cap_;
   int64_t retries_before_ = 0;
   int64_t failed_before_ = 0;
@@ -222,11 +257,22 @@ absl::StatusOr<std::unique_ptr<Device>> StartCudaDevice(
           "PYTORCH_ALLOC_CONF chooses the allocator `", allocator::name(),
           "`; only torch's own can be measured"));
     }
+    // Never destroyed, as the allocator is not.
+    static auto& requests = *new LastRequest;
     allocator::attachAllocatorTraceTracker(
         [&recorder](const TraceEntry& entry) {
-          if (entry.device_ == kDevice) RecordEntry(entry, recorder);
+          if (entry.device_ != kDevice) return;
+          if (entry.action_ == TraceEntry::ALLOC) requests.Succeed();
+          RecordEntry(entry, recorder);
         });
-    auto device = std::make_unique<CudaDevice>();
+    // Called without the allocator's lock, just before it throws.
+    allocator::attachOutOfMemoryObserver(
+        [](int64_t device, size_t asked, size_t, size_t) {
+          if (device == kDevice) {
+            requests.Fail(Bytes(static_cast<int64_t>(asked)));
+          }
+        });
+    auto device = std::make_unique<CudaDevice>(requests);
     MEMPLAN_RETURN_IF_ERROR(device->SetCap(cap));
     return device;
   } catch (const std::exception& error) {

@@ -3,10 +3,26 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
 
+#include <cstdlib>
 #include <exception>
 #include <new>
 
 namespace memplan::gpu {
+namespace {
+
+// `evidence` with what the device shows now.
+Evidence Completed(Evidence evidence, Device& device) {
+  evidence.span = device.ReadSpan();
+  const auto state = device.State();
+  evidence.device_lost = !state.ok();
+  if (state.ok()) evidence.device_free = state->device_free;
+  evidence.has_allocator_settings =
+      std::getenv("PYTORCH_ALLOC_CONF") != nullptr ||
+      std::getenv("PYTORCH_CUDA_ALLOC_CONF") != nullptr;
+  return evidence;
+}
+
+}  // namespace
 
 at::Device TorchDevice(DeviceKind kind) {
   return kind == DeviceKind::kCuda ? at::Device(at::kCUDA, 0)
@@ -22,27 +38,24 @@ void Synchronize(at::Device device) {
 std::optional<Failure> GuardedFailure(
     Device& device, bool sandboxed,
     const std::function<std::optional<Failure>()>& function) {
-  const auto failure_of = [&device, sandboxed](const char* what,
-                                               bool out_of_memory) {
-    return FailureOf(what,
-                     {.out_of_memory_type = out_of_memory,
-                      .failed_requests = device.ReadSpan().failed_requests,
-                      .sandboxed = sandboxed});
-  };
+  Evidence evidence;
+  evidence.sandboxed = sandboxed;
   try {
     return function();
   } catch (const c10::OutOfMemoryError& error) {
-    return failure_of(error.what_without_backtrace(), true);
+    evidence.out_of_memory_type = true;
+    return FailureOf(error.what_without_backtrace(),
+                     Completed(evidence, device));
   } catch (const c10::Error& error) {
-    return failure_of(error.what_without_backtrace(), false);
+    return FailureOf(error.what_without_backtrace(),
+                     Completed(evidence, device));
   } catch (const std::bad_alloc&) {
-    return Failure{.end = EndKind::kModelFailed,
-                   .field = "",
-                   .message = "the host's memory ran out"};
+    evidence.host_memory_type = true;
+    return FailureOf("the host's memory ran out", Completed(evidence, device));
   } catch (const std::exception& error) {
-    return failure_of(error.what(), false);
+    return FailureOf(error.what(), Completed(evidence, device));
   } catch (...) {
-    return failure_of("an error without words", false);
+    return FailureOf("an error without words", Completed(evidence, device));
   }
 }
 

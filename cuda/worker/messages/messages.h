@@ -22,7 +22,9 @@
 // reads the trace after a report, before its next order.
 //
 // `sandboxed` says what is in force before the model is opened. A worker that
-// must have a layer it lacks ends after it. A worker that fails in a step skips
+// must have a layer it lacks ends after it. One that lost its device (device
+// assert) ends after its report, one that cannot be made fresh again ends with 6
+// in place of an answer. A worker that fails in a step skips
 // `settled` and sends its report. It exits by itself when the socket closes. The
 // trace does not travel here: it lies in a memory file (trace_layout.h) that the
 // daemon made.

@@ -15,11 +15,22 @@
 
 namespace memplan::gpu {
 
+// A request that the allocator refused, and what it held then.
+struct FailedRequest {
+  Bytes asked;
+  Bytes allocated;
+  Bytes reserved;  // as much as allocated where there are no segments
+  friend bool operator==(const FailedRequest&, const FailedRequest&) = default;
+};
+
 // What the allocator showed between two moments.
 struct Span {
   Peaks peaks;
   int64_t allocation_retries = 0;
   int64_t failed_requests = 0;
+  // The last request of all, unless it succeeded: one that failed and was not
+  // made up for, as a convolution does with a smaller scratch.
+  std::optional<FailedRequest> unmet = std::nullopt;
 };
 
 // Not thread-safe, though the allocator behind it is.

@@ -41,9 +41,12 @@ absl::StatusOr<Orders::Next> Orders::CarryOut(const TrialRequest& request) {
   if (!prepared_.has_value()) MEMPLAN_RETURN_IF_ERROR(Load(request));
   MEMPLAN_RETURN_IF_ERROR(device_.SetCap(request.cap));
   const LoadResult load = *std::exchange(prepared_, std::nullopt);
-  MEMPLAN_RETURN_IF_ERROR(conversation_.Answer(Finished(RunSteps(
-      request, load, device_, *execution_, recorder_, conversation_))));
-  return request.stay ? Next::kWait : Next::kEnd;
+  const Report report = Finished(
+      RunSteps(request, load, device_, *execution_, recorder_, conversation_));
+  MEMPLAN_RETURN_IF_ERROR(conversation_.Answer(report));
+  // Nothing runs in this process any more after an error of CUDA that sticks.
+  const bool is_lost = report.end_class == EndClass::kDeviceAssert;
+  return request.stay && !is_lost ? Next::kWait : Next::kEnd;
 }
 
 absl::StatusOr<Orders::Next> Orders::CarryOut(const Prepare& order) {

@@ -16,6 +16,7 @@ double SecondsSince(Clock::time_point start) {
 
 void ReportFailure(const Failure& failure, Report& report) {
   report.end = failure.end;
+  report.end_class = failure.end_class;
   report.field = failure.field;
   report.message = failure.message;
 }
@@ -88,6 +89,7 @@ Report RunSteps(const TrialRequest& request, const LoadResult& load,
   } else {
     ReportFailure(
         {.end = EndKind::kModelFailed,
+         .end_class = EndClass::kDeviceAssert,
          .field = "",
          .message = TrimmedMessage(std::string(state.status().message()))},
         report);

@@ -64,8 +64,9 @@ class NotingDevice : public Device {
 
 class NotingExecution : public Execution {
  public:
-  NotingExecution(Notes& notes, std::optional<Failure> load)
-      : notes_(notes), load_(std::move(load)) {}
+  NotingExecution(Notes& notes, std::optional<Failure> load,
+                  std::optional<Failure> step)
+      : notes_(notes), load_(std::move(load)), step_(std::move(step)) {}
   ~NotingExecution() override { notes_.push_back("drop"); }
 
   std::optional<Failure> Load() override {
@@ -76,20 +77,19 @@ class NotingExecution : public Execution {
     notes_.push_back(absl::StrCat("batch ", request.batch));
     return std::nullopt;
   }
-  std::optional<Failure> RunStep(const TrialStep&) override {
-    return std::nullopt;
-  }
+  std::optional<Failure> RunStep(const TrialStep&) override { return step_; }
 
  private:
   Notes& notes_;
   std::optional<Failure> load_;
+  std::optional<Failure> step_;
 };
 
 class NotingWorkshop : public Workshop {
  public:
   explicit NotingWorkshop(Notes& notes) : notes_(notes) {}
   std::unique_ptr<Execution> MakeExecution(const TrialRequest&) override {
-    return std::make_unique<NotingExecution>(notes_, load);
+    return std::make_unique<NotingExecution>(notes_, load, step);
   }
   CallsReport RunEach(const RunCalls& order) override {
     notes_.push_back(absl::StrCat(order.calls.size(), " calls"));
@@ -97,6 +97,7 @@ class NotingWorkshop : public Workshop {
   }
 
   std::optional<Failure> load;
+  std::optional<Failure> step;
 
  private:
   Notes& notes_;
@@ -229,6 +230,15 @@ TEST_F(OrdersTest, EndsWithoutAFurtherRunIfMemoryDoesNotComeBack) {
   EXPECT_THAT(Serve({RunAt(8, 100, true), RunAt(9, 100, true)}),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("holds 512 B that it does not give back")));
+  EXPECT_THAT(Said(), ElementsAre("report under 100"));
+}
+
+TEST_F(OrdersTest, ALostDeviceEndsAWorkerThatWasToStay) {
+  workshop_.step = Failure{.end = EndKind::kModelFailed,
+                           .end_class = EndClass::kDeviceAssert,
+                           .field = "",
+                           .message = "device-side assert triggered"};
+  EXPECT_THAT(Serve({RunAt(8, 100, true), RunAt(9, 100, true)}), IsOk());
   EXPECT_THAT(Said(), ElementsAre("report under 100"));
 }
 
