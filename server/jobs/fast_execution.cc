@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using End = std::variant<FastAnswer, ProbeEnding, FallBack>;
 
-// The traces of trials that ran before go on where those of other purposes end.
+// Where a bisection has begun, it goes on.
 bool IsOfBisection(const Trial& trial) {
   return trial.purpose == TrialPurpose::kSearch ||
          trial.purpose == TrialPurpose::kNeighbour;
@@ -179,7 +179,6 @@ class FastExecution {
 
   std::optional<ProbeEnding> RunCalls(const RunCallsAt& order) {
     tools_.on_progress(CallsProgress(order));
-    if (auto ending = HaveRecorder()) return ending;
     HaveVerifier();
     const Clock::time_point begun = Clock::now();
     CallRuns runs(tools_.call_results, trials_.Cap());

@@ -57,11 +57,11 @@ std::vector<MetricFamily> SearchFamilies(const JobCounts& jobs,
   }
   MetricFamily looked_up = {
       "memplan_call_results_total",
-      "Operator calls whose results were looked for in the store, by result.",
+      "Operator calls whose results were looked for in the store, by outcome.",
       MetricType::Counter,
       {}};
-  AddCount(looked_up, "result", "hit", calls.hits);
-  AddCount(looked_up, "result", "miss", calls.misses);
+  AddCount(looked_up, "outcome", "hit", calls.hits);
+  AddCount(looked_up, "outcome", "miss", calls.misses);
   return {Single("memplan_predictions_total",
                  "Searches that were answered by a prediction.",
                  MetricType::Counter, jobs.predictions_verified),

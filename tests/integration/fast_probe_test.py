@@ -6,11 +6,13 @@ up to 24 samples. Under 1 GiB, 1024 - 64 - 24 = 936 MiB are left for samples: 58
 """
 
 import json
+import pathlib
 import unittest
 
 from harness import DONE, ERROR, IntegrationTest, INPUT, processes_about, wait_until
 
 ANSWER = "58"
+TRACES = pathlib.Path(__file__).resolve().parents[1] / "traces"
 
 
 def mebibytes(count):
@@ -91,6 +93,20 @@ class FastProbeTest(IntegrationTest):
         self.start()
         self.assert_answer(self.probe(model), trials=1)
         self.assertEqual(self.runs().count("calls"), calls)
+
+    def test_plays_what_a_real_worker_recorded(self):
+        # ResNet-50 with Adam on an H200, whose reserved peak at batch 96 is this cap. Its
+        # operators were not run alone, so that the answer is near that, not exact.
+        folder = self.folder / "recorded"
+        folder.mkdir()
+        for batch in (16, 32):
+            (folder / f"{batch}.trace.xz").symlink_to(
+                TRACES / f"signed/resnet50-adam-torchscript-{batch}.trace.xz")
+        model = self.scripted_model(recorded=str(folder), log=str(self.log))
+        plan = self.probe(model, "--first-batch", "16", cap="10382999552")["plan"]
+        self.assertEqual(plan["method"], "PLAN_METHOD_PREDICTED", plan["fall_back_reason"])
+        self.assertTrue(92 <= int(plan["safe_batch"]) <= 108, plan["safe_batch"])
+        self.assertGreater(int(plan["prediction"]["distinct_calls"]), 0)
 
     def test_bisects_and_refuses_as_asked(self):
         plan = self.probe(self.program(), "--method", "bisect")["plan"]

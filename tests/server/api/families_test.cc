@@ -215,9 +215,9 @@ TEST(BuildFamiliesTest, CountsHowSearchesFindTheirAnswers) {
                               "\"not_verified\"} 3\n"));
   EXPECT_THAT(page, HasSubstr("memplan_predictions_total 4\n"));
   EXPECT_THAT(page,
-              HasSubstr("memplan_call_results_total{result=\"hit\"} 5\n"));
+              HasSubstr("memplan_call_results_total{outcome=\"hit\"} 5\n"));
   EXPECT_THAT(page,
-              HasSubstr("memplan_call_results_total{result=\"miss\"} 6\n"));
+              HasSubstr("memplan_call_results_total{outcome=\"miss\"} 6\n"));
   EXPECT_THAT(page, HasSubstr("memplan_call_results_kept 8\n"));
   EXPECT_THAT(page, HasSubstr("memplan_call_results_dropped_total 7\n"));
 }

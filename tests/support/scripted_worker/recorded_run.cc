@@ -83,6 +83,14 @@ class PhasePeaks {
   std::vector<Peaks> peaks_;
 };
 
+// The file at `path`, or the same packed as .xz.
+std::optional<std::string> ReadIfThere(const std::string& path) {
+  for (const std::string& file : {path, path + ".xz"}) {
+    if (std::filesystem::exists(file)) return Taken(ReadTraceFile(file));
+  }
+  return std::nullopt;
+}
+
 std::string KeyOf(const DistinctCall& call) {
   return call.operator_name + WriteCallText(call);
 }
@@ -107,12 +115,10 @@ RecordedRun::RecordedRun(std::string trace) : trace_(std::move(trace)) {
 
 std::optional<RecordedRun> RecordedRun::Read(const std::string& folder,
                                              int64_t batch) {
-  const std::string path = folder + "/" + std::to_string(batch) + ".trace";
-  for (const std::string& file : {path, path + ".xz"}) {
-    if (!std::filesystem::exists(file)) continue;
-    return RecordedRun(Taken(ReadTraceFile(file)));
-  }
-  return std::nullopt;
+  std::optional<std::string> trace =
+      ReadIfThere(folder + "/" + std::to_string(batch) + ".trace");
+  if (!trace) return std::nullopt;
+  return RecordedRun(*std::move(trace));
 }
 
 const Peaks& RecordedRun::step_peaks(int step) const {
@@ -130,8 +136,9 @@ void RecordedRun::WriteTrace(int descriptor) const {
 gpu::CallsReport RecordedResults(const std::string& folder,
                                  const gpu::RunCalls& order) {
   std::map<std::string, gpu::CallResult> known;
-  const auto rounds = nlohmann::json::parse(
-      Taken(ReadTraceFile(folder + "/calls.json")), nullptr, false);
+  const std::optional<std::string> text = ReadIfThere(folder + "/calls.json");
+  const auto rounds =
+      nlohmann::json::parse(text.value_or("[]"), nullptr, false);
   if (!rounds.is_array()) Give(folder + "/calls.json is no array");
   for (const auto& round : rounds) {
     const auto asked = Taken(gpu::DecodeDaemonMessage(round["order"].dump()));

@@ -1,7 +1,7 @@
 // What a real worker recorded, told again by the scripted one. A folder with
 //
 //   16.trace or 16.trace.xz   the trace of batch 16, as the store keeps it
-//   calls.json                [{"order": run_calls, "report": calls_report}, …],
+//   calls.json, or .xz        [{"order": run_calls, "report": calls_report}, …],
 //                             the messages as they went over the channel
 //
 // A batch that has no trace is run without one, as the script has it.
