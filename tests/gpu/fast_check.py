@@ -138,7 +138,7 @@ class FastCheck:
                         self.attempt(self.check_cell, *cell, expected, file)
                 if not known:
                     self.attempt(self.check_second)
-                self.report.note((Path(folder) / "server.log").read_text()[-3000:])
+                (self.out / "server.log").write_text((Path(folder) / "server.log").read_text())
             finally:
                 self.daemon.kill()
         return self.report.finish()
