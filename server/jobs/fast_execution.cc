@@ -160,8 +160,20 @@ class FastExecution {
     return std::nullopt;
   }
 
+  // For whoever compares it with what the run shows.
+  void TellPrediction(int64_t batch) const {
+    const auto& predicted = search_->predicted();
+    if (!predicted || predicted->safe.batch != batch) return;
+    const auto& peaks = predicted->safe.outcome.peaks;
+    spdlog::info(
+        "batch {} is predicted to run, with peaks of {} bytes allocated and {} "
+        "reserved",
+        batch, peaks.allocated.bytes.count(), peaks.reserved.bytes.count());
+  }
+
   // In a process that has run nothing else.
   std::optional<ProbeEnding> Verify(const RunBatch& run) {
+    TellPrediction(run.batch);
     Dismiss(recorder_);
     if (!IsReady(verifier_)) {
       verifier_.reset();
