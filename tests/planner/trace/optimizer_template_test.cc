@@ -98,7 +98,7 @@ TEST(OptimizerTemplateTest, PutsForeachAdamInPlaceOfTheRecordedOne) {
 TEST(OptimizerTemplateTest, PeaksAsPythonDoes) {
   const Trace recorded = SmallTrace(AdamSteps());
   const int64_t lasting = 3 * 1600 + 50;
-  EXPECT_EQ(PeakRequested(recorded), lasting + 2 * 1000);
+  EXPECT_EQ(PeakRequested(recorded), lasting + 2000);
   const auto peak = [&](OptimizerLoop loop) {
     return PeakRequested(
         *WithPythonOptimizer(recorded, {OptimizerAlgorithm::kAdam, loop}));
