@@ -95,8 +95,9 @@ class FastProbeTest(IntegrationTest):
         self.assertEqual(self.runs().count("calls"), calls)
 
     def test_plays_what_a_real_worker_recorded(self):
-        # ResNet-50 with Adam on an H200, whose reserved peak at batch 96 is this cap. Its
-        # operators were not run alone, so that the answer is near that, not exact.
+        # ResNet-50 with Adam on an H200. Its reserved peak at batch 96 is this cap, so that 96
+        # fit; blocks in use alone grow by 86.6 MB a sample from 8.73 GB there, so that 116 do
+        # not. Its operators were not run alone, so that no more is certain.
         folder = self.folder / "recorded"
         folder.mkdir()
         for batch in (16, 32):
@@ -105,7 +106,7 @@ class FastProbeTest(IntegrationTest):
         model = self.scripted_model(recorded=str(folder), log=str(self.log))
         plan = self.probe(model, "--first-batch", "16", cap="10382999552")["plan"]
         self.assertEqual(plan["method"], "PLAN_METHOD_PREDICTED", plan["fall_back_reason"])
-        self.assertTrue(92 <= int(plan["safe_batch"]) <= 108, plan["safe_batch"])
+        self.assertTrue(96 <= int(plan["safe_batch"]) < 116, plan["safe_batch"])
         self.assertGreater(int(plan["prediction"]["distinct_calls"]), 0)
 
     def test_bisects_and_refuses_as_asked(self):
@@ -126,7 +127,8 @@ class FastProbeTest(IntegrationTest):
         self.assertNotEqual(plan["fall_back_reason"], "")
 
     def test_whatever_a_worker_dies_at_the_answer_is_found(self):
-        for moment in ("8", "32", "prepare", "prepared", "calls", ANSWER):
+        # Calls first, while no result of them is kept.
+        for moment in ("calls", "8", "32", "prepare", "prepared", ANSWER):
             with self.subTest(moment=moment):
                 model = self.program(f"{moment}.pt", once=str(self.folder / f"died-{moment}"),
                                      on_batch={moment: "dies by signal 9"})
