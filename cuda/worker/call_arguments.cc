@@ -2,14 +2,17 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/List.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/core/jit_type.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,7 +62,7 @@ class ArgumentMaker {
       case ArgumentKind::kNone:
         return MakeNone(declared);
       case ArgumentKind::kTensor:
-        return MakeTensor(argument);
+        return MakeTensor(argument, declared);
       case ArgumentKind::kTensorList:
         return MakeTensors(numbers.at(0), declared);
       case ArgumentKind::kInteger:
@@ -90,21 +93,46 @@ class ArgumentMaker {
     return is_tensor ? c10::IValue(at::Tensor()) : c10::IValue();
   }
 
-  absl::StatusOr<c10::IValue> MakeTensor(const CallArgument& argument) const {
-    const std::optional<at::ScalarType> type = DtypeOfName(argument.dtype);
+  absl::StatusOr<c10::IValue> MakeTensor(const CallArgument& argument,
+                                         const c10::Argument& declared) const {
+    const std::string_view name = argument.dtype;
+    const std::string_view mark =
+        name.substr(std::min(name.find('@'), name.size()));
+    const std::optional<at::ScalarType> type =
+        DtypeOfName(name.substr(0, name.size() - mark.size()));
     if (!type.has_value()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "argument ", next_, " has the unknown type ", argument.dtype));
     }
+    // Autograd lets no call write what it was only given.
+    const bool is_written =
+        declared.alias_info() != nullptr && declared.alias_info()->isWrite();
+    const at::Tensor tensor =
+        NewTensor(argument,
+                  at::dtype(*type).device(argument.on_cpu ? at::Device(at::kCPU)
+                                                          : device_),
+                  is_written ? "" : mark);
+    return c10::IValue(tensor);
+  }
+
+  static at::Tensor NewTensor(const CallArgument& argument,
+                              const at::TensorOptions& options,
+                              std::string_view mark) {
     const at::IntArrayRef numbers(argument.numbers);
-    const size_t rank = numbers.size() / 2;
-    const at::IntArrayRef sizes = numbers.slice(0, rank);
-    const at::IntArrayRef strides = numbers.slice(rank);
-    const auto options = at::dtype(*type).device(
-        argument.on_cpu ? at::Device(at::kCPU) : device_);
+    const at::IntArrayRef sizes = numbers.slice(0, numbers.size() / 2);
+    const at::IntArrayRef strides = numbers.slice(numbers.size() / 2);
+    if (mark == kLeafMark) {
+      // Autocast keeps what it casts of leaves that are no views.
+      return at::empty_strided(sizes, strides, options)
+          .zero_()
+          .requires_grad_(true);
+    }
     // Overlapping elements, as of an expanded tensor, cannot be written.
-    return c10::IValue(at::zeros({SpannedElements(sizes, strides)}, options)
-                           .as_strided(sizes, strides));
+    const at::Tensor elements =
+        at::zeros({SpannedElements(sizes, strides)}, options);
+    if (mark != kGradientMark) return elements.as_strided(sizes, strides);
+    const at::AutoGradMode with_gradients(true);
+    return elements.requires_grad_(true).as_strided(sizes, strides);
   }
 
   absl::StatusOr<c10::IValue> MakeTensors(int64_t count,
@@ -117,7 +145,7 @@ class ArgumentMaker {
         tensors.emplace_back();
       } else if (argument.kind == ArgumentKind::kTensor) {
         MEMPLAN_ASSIGN_OR_RETURN(const c10::IValue tensor,
-                                 MakeTensor(argument));
+                                 MakeTensor(argument, declared));
         tensors.emplace_back(tensor.toTensor());
       } else {
         return NotRecorded(declared);

@@ -14,7 +14,8 @@
 namespace memplan::gpu {
 
 // Those of `call`, in the order of `schema`; tensors that did not lie in host
-// memory are on `device`. What was not recorded takes the schema's default.
+// memory are on `device`. Tensors that required a gradient do so again, unless the
+// call writes them. What was not recorded takes the schema's default.
 // Returns kInvalidArgument, naming the argument, if it has none or the two do
 // not go together; throws what torch throws.
 absl::StatusOr<torch::jit::Stack> MakeCallArguments(

@@ -1,11 +1,16 @@
 #include "cuda/worker/call_signature.h"
 
+#include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <bit>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "cuda/worker/dtype_names.h"
 #include "planner/trace/name_table.h"
 #include "planner/trace/signature.h"
@@ -13,6 +18,31 @@
 
 namespace memplan::gpu {
 namespace {
+
+// How the tensor takes part in autograd, where autograd sees it.
+std::string MarkOf(const at::Tensor& tensor) {
+  if (!at::GradMode::is_enabled() || !tensor.requires_grad() ||
+      c10::impl::tls_is_dispatch_key_excluded(
+          c10::DispatchKey::AutogradFunctionality)) {
+    return "";
+  }
+  return std::string(tensor.is_leaf() ? kLeafMark : kGradientMark);
+}
+
+// What follows the overload: the type to which autocast casts, if it does.
+std::string AutocastMark() {
+  for (const at::DeviceType device : {at::kCUDA, at::kCPU}) {
+    if (!at::autocast::is_autocast_enabled(device)) continue;
+    // Within an operator that has been cast nothing more is.
+    if (c10::impl::tls_is_dispatch_key_excluded(
+            at::autocast::get_autocast_dispatch_key_from_device_type(device))) {
+      continue;
+    }
+    return kAutocastMark +
+           std::string(DtypeName(at::autocast::get_autocast_dtype(device)));
+  }
+  return "";
+}
 
 // Fills the tables with one call's arguments.
 class Arguments {
@@ -98,7 +128,8 @@ class Arguments {
     table_.numbers.insert(table_.numbers.end(), tensor.strides().begin(),
                           tensor.strides().end());
     argument.number_count *= 2;
-    argument.dtype = names_.Add(DtypeName(tensor.scalar_type()));
+    argument.dtype = names_.Add(absl::StrCat(
+        std::string(DtypeName(tensor.scalar_type())), MarkOf(tensor)));
     argument.on_cpu = tensor.device().is_cpu();
   }
 
@@ -133,7 +164,7 @@ std::string CallSignature(const at::RecordFunction& call) {
   }
   for (const c10::IValue& value : inputs) arguments.Add(value);
   Signature signature;
-  signature.overload = names.Add(name->overload_name);
+  signature.overload = names.Add(name->overload_name + AutocastMark());
   signature.argument_count = static_cast<uint32_t>(table.arguments.size());
   return WriteSignature(signature, table, names);
 }

@@ -1,7 +1,10 @@
-// Runs operator calls, each alone: found by name in the dispatcher, called boxed
-// with new arguments, without gradients, its events of memory kept.
+// Runs operator calls, each alone: found by name in the dispatcher and called
+// boxed with new arguments, under autocast and with gradients where the recorded
+// call was, its events of memory kept.
 #ifndef MEMPLAN_CUDA_WORKER_ISOLATED_CALL_H_
 #define MEMPLAN_CUDA_WORKER_ISOLATED_CALL_H_
+
+#include <optional>
 
 #include "cuda/worker/messages/messages.h"
 #include "cuda/worker/trial/call_probe.h"

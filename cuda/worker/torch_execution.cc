@@ -53,11 +53,12 @@ class TorchExecution : public Execution {
 
   std::optional<Failure> Begin(const TrialRequest& request) override {
     if (auto failure = CheckShapes(request)) return failure;
-    return GuardedFailure(device_, sandboxed(), [&]() -> std::optional<Failure> {
-      step_.emplace(Programs{*model_, loss_}, request, torch_device_,
-                    recorder_);
-      return std::nullopt;
-    });
+    return GuardedFailure(device_, sandboxed(),
+                          [&]() -> std::optional<Failure> {
+                            step_.emplace(Programs{*model_, loss_}, request,
+                                          torch_device_, recorder_);
+                            return std::nullopt;
+                          });
   }
 
   std::optional<Failure> RunStep(const TrialStep& step) override {

@@ -30,8 +30,11 @@ enum class ArgumentKind : uint8_t {
 
 struct SignatureArgument {
   ArgumentKind kind = ArgumentKind::kNone;
-  bool on_cpu = false;     // of a tensor: it lies in host memory
-  uint32_t dtype = kNoId;  // of a tensor, a text: an id in the trace's names
+  bool on_cpu = false;  // of a tensor: it lies in host memory
+  // An id in the trace's names. Of a tensor: float32, float32@leaf for a parameter
+  // in a call that autograd sees, float32@grad for what depends on one. Of a text:
+  // itself.
+  uint32_t dtype = kNoId;
   uint32_t first_number = 0;
   uint32_t number_count = 0;
 
@@ -40,7 +43,9 @@ struct SignatureArgument {
 };
 
 struct Signature {
-  uint32_t overload = kNoId;  // an id in the trace's names; "" is a name too
+  // An id in the trace's names; "" is a name too. Under autocast @ and the type
+  // cast to follow: @bfloat16.
+  uint32_t overload = kNoId;
   uint32_t first_argument = 0;
   uint32_t argument_count = 0;
 

@@ -101,6 +101,12 @@ class Probe {
   std::string lost_;  // why; empty while the device works
 };
 
+bool HasLongPlan(const CallResult& result) {
+  return std::any_of(
+      result.plans.begin(), result.plans.end(),
+      [](const CallPlan& plan) { return plan.size() > kMaxStepsOfPlan; });
+}
+
 }  // namespace
 
 CallsReport ProbeCalls(const RunCalls& order, Device& device,
@@ -117,7 +123,7 @@ CallsReport FittingFrame(CallsReport report) {
   size_t length = Encode(least).size();
   for (CallResult& result : report.results) {
     length += Encode(CallsReport{{result}}).size();
-    if (length > kMaxFrameBytes) result = too_long;
+    if (length > kMaxFrameBytes || HasLongPlan(result)) result = too_long;
   }
   return report;
 }

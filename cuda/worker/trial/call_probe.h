@@ -41,7 +41,7 @@ CallsReport ProbeCalls(const RunCalls& order, Device& device,
 inline constexpr size_t kMostPlansProbed = 8;
 
 // `report` with results replaced by faults from the one on with which it would
-// not fit into a frame.
+// not fit into a frame, and those with a plan longer than a message may have.
 CallsReport FittingFrame(CallsReport report);
 
 }  // namespace memplan::gpu

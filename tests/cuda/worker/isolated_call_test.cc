@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <variant>
 #include <vector>
@@ -50,9 +52,21 @@ DistinctCall CallOf(const std::string& name, const std::string& text) {
   return call;
 }
 
-TEST(IsolatedCallTest, AsksForWhatItAsksForInsideTheModel) {
-  const TrialRequest request =
+struct InsideCase {
+  std::string name;
+  RunAs run_as = RunAs::kEager;
+  Autocast autocast = Autocast::kNone;
+};
+
+void PrintTo(const InsideCase& test, std::ostream* out) { *out << test.name; }
+
+class InsideTest : public ::testing::TestWithParam<InsideCase> {};
+
+TEST_P(InsideTest, ACallAsksForWhatItAsksForInsideTheModel) {
+  TrialRequest request =
       TrainingOf("conv_stack", "float32[B,3,12,12]", Optimizer::kSgdMomentum);
+  request.run_as = GetParam().run_as;
+  request.options.autocast = GetParam().autocast;
   const Trace at_8 = RecordedAt(8, request);
   const Trace at_32 = RecordedAt(32, request);
   const Trace truth = RecordedAt(48, request);
@@ -76,6 +90,39 @@ TEST(IsolatedCallTest, AsksForWhatItAsksForInsideTheModel) {
       EXPECT_EQ(report.results[i].plans[0], true_plans.distinct[plan].at(0));
     }
   }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Runs, InsideTest,
+    ::testing::ValuesIn<InsideCase>({
+        {.name = "Eager"},
+        {.name = "TorchScript", .run_as = RunAs::kTorchScript},
+        {.name = "EagerAutocast", .autocast = Autocast::kBFloat16},
+    }),
+    [](const auto& test) { return test.param.name; });
+
+// What autograd keeps for backward is no scratch: mean and deviation of 3
+// channels.
+TEST(IsolatedCallTest, KeepsWhatAutogradKeeps) {
+  const std::string rest =
+      "[3]{1}@cpu\tfloat32[3]{1}@cpu\tfloat32[3]{1}@cpu\ttrue"
+      "\t#3fb999999999999a\t#3ee4f8b588e368f1\tfalse";
+  const std::string input = "\tfloat32[2,3,4,4]{48,16,4,1}@cpu";
+  const CallsReport report = ReportOfCalls(
+      RequestFor("linear4", "float32[B,4]"),
+      {.calls = {CallOf(
+                     "aten::batch_norm",
+                     input + "\tfloat32@leaf[3]{1}@cpu\tfloat32@leaf" + rest),
+                 CallOf("aten::batch_norm",
+                        input + "\tfloat32[3]{1}@cpu\tfloat32" + rest)},
+       .cap = std::nullopt});
+  ASSERT_THAT(report.results.at(0).plans, SizeIs(1)) << report.results[0].fault;
+  ASSERT_THAT(report.results.at(1).plans, SizeIs(1)) << report.results[1].fault;
+  const auto outputs = [&report](size_t result) {
+    const auto freed = FreedRequests(report.results[result].plans[0]);
+    return std::count(freed.begin(), freed.end(), false);
+  };
+  EXPECT_EQ(outputs(0), outputs(1) + 2);
 }
 
 TEST(IsolatedCallTest, TellsOutputsAndScratchInOrder) {

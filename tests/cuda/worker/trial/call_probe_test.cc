@@ -177,6 +177,16 @@ TEST(FittingFrameTest, LeavesOutPlansThatDoNotFit) {
   EXPECT_THAT(report.results.back().fault, HasSubstr("too long"));
 }
 
+TEST(FittingFrameTest, LeavesOutPlansLongerThanAMessageMayHave) {
+  CallsReport report;
+  report.results = {
+      {.plans = {CallPlan(kMaxStepsOfPlan + 1, CallStep{0, 1})}, .fault = ""},
+      {.plans = {PlanWith(4096)}, .fault = ""}};
+  report = FittingFrame(report);
+  EXPECT_THAT(report.results.at(0).fault, HasSubstr("too long"));
+  EXPECT_THAT(report.results.at(1).plans, SizeIs(1));
+}
+
 TEST(FittingFrameTest, LeavesShortReportsAlone) {
   CallsReport report;
   report.results.resize(4096, {.plans = {PlanWith(4096)}, .fault = ""});
