@@ -31,7 +31,8 @@ struct Device {
   std::string pci_bus_id;
   std::optional<int32_t> nvml_index;
   std::string driver_version;
-  std::string read_error;  // empty if the last reading succeeded
+  std::string read_error;   // empty if the last reading succeeded
+  int64_t snapshot_id = 0;  // goes up with every reading; 0: never read
 };
 
 }  // namespace memplan
