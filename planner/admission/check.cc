@@ -61,6 +61,12 @@ Judgement Unknown(VerdictReason reason, UnknownPolicy policy) {
 
 Judgement Judge(const Need& need, const DeviceAccount& account,
                 const CheckRules& rules) {
+  if (account.device->is_partitioned) {
+    return {.verdict = Verdict::kNever,
+            .reason = VerdictReason::kPartitioned,
+            .available = Bytes(0),
+            .retry_after = std::nullopt};
+  }
   if (IsAbove(need, *account.device, rules.headroom)) {
     return {.verdict = Verdict::kNever,
             .reason = VerdictReason::kAboveDevice,

@@ -29,7 +29,11 @@ struct Device {
   std::optional<Bytes> unattributed;
   std::vector<DeviceProcess> processes;  // the largest first
   std::string pci_bus_id;
-  std::optional<int32_t> nvml_index;
+  std::optional<int32_t> nvml_index;    // nvidia-smi's order
+  std::optional<int32_t> cuda_index;    // with CUDA_DEVICE_ORDER=PCI_BUS_ID
+  std::optional<int32_t> minor_number;  // /dev/nvidiaN
+  std::string parent_id;        // of a MIG instance: the GPU it is a part of
+  bool is_partitioned = false;  // a GPU whose MIG instances are devices
   std::string driver_version;
   std::string read_error;   // empty if the last reading succeeded
   int64_t snapshot_id = 0;  // goes up with every reading; 0: never read

@@ -169,6 +169,13 @@ std::vector<const Reservation*> Ledger::LargestOn(std::string_view device_id,
   return largest;
 }
 
+std::vector<std::string> Ledger::Devices() const {
+  std::vector<std::string> ids;
+  ids.reserve(books_.size());
+  for (const auto& [id, book] : books_) ids.push_back(id);
+  return ids;
+}
+
 void Ledger::ForEach(
     const std::function<void(const Reservation&)>& visit) const {
   for (const auto& [id, reservation] : reservations_) visit(*reservation);

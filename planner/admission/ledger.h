@@ -61,6 +61,8 @@ class Ledger {
   // The live ones of the device with the largest claims, the largest first.
   std::vector<const Reservation*> LargestOn(std::string_view device_id,
                                             size_t most) const;
+  // The devices that have live ones.
+  std::vector<std::string> Devices() const;
   void ForEach(const std::function<void(const Reservation&)>& visit) const;
   size_t size() const { return reservations_.size(); }
 

@@ -49,7 +49,8 @@ struct HeldProcess {
 struct Reservation {
   std::string id;
   std::string request_id;
-  std::string token;  // its owner's; nobody else learns it
+  std::string request;  // what was asked, to tell a repeated call from another
+  std::string token;    // its owner's; nobody else learns it
   std::string device_id;
   std::string holder;  // who it is for, in the owner's words
   Bytes promised;

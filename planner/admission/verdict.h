@@ -24,8 +24,9 @@ enum class VerdictReason {
   kDeviceLost,        // unknown: the device cannot be read
   kMemoryNotTold,     // unknown: the driver does not say what is left
   kNoDevice,          // unknown: no device to choose from
+  kPartitioned,       // never: MIG instances have its memory
 };
-inline constexpr int kVerdictReasons = 11;
+inline constexpr int kVerdictReasons = 12;
 
 struct Judgement {
   Verdict verdict = Verdict::kUnknown;
