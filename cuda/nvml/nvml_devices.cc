@@ -87,17 +87,12 @@ GpuIdentity ReadIdentity(const NvmlFunctions& nvml, NvmlDevice handle) {
   return {.id = uuid, .display_name = name, .pci_bus_id = pci.bus_id};
 }
 
-// `identity` if it has a name, which is noted; else the known one; else one made
-// of the index.
+// `identity` if it has a name; else the known one; else one made of the index.
 GpuIdentity KnownIdentity(GpuIdentity identity, int32_t index,
-                          KnownGpus& known) {
-  if (!identity.id.empty()) {
-    known[index] = identity;
-  } else if (const auto before = known.find(index); before != known.end()) {
-    identity = before->second;
-  } else {
-    identity.id = absl::StrCat("GPU-unreadable-", index);
-  }
+                          const GpuIdentity& known) {
+  if (!identity.id.empty()) return identity;
+  if (!known.id.empty()) return known;
+  identity.id = StandInId(index);
   return identity;
 }
 
@@ -106,22 +101,21 @@ class OpenNvmlDevices final : public NvmlDevices {
   explicit OpenNvmlDevices(std::unique_ptr<NvmlLibrary> library)
       : library_(std::move(library)) {}
 
-  absl::StatusOr<std::vector<Device>> Read(KnownGpus& known) override {
+  absl::StatusOr<int32_t> Count() override {
     unsigned int count = 0;
     MEMPLAN_RETURN_IF_ERROR(library_->Check(nvml().DeviceGetCount(&count),
                                             "nvmlDeviceGetCount_v2"));
-    const std::string driver_version = DriverVersion();
-    std::vector<Device> devices;
-    for (unsigned int index = 0; index < count; ++index) {
-      Device device;
-      device.nvml_index = static_cast<int32_t>(index);
-      device.driver_version = driver_version;
-      if (absl::Status read = ReadDevice(index, known, device); !read.ok()) {
-        device.read_error = std::string(read.message());
-      }
-      devices.push_back(std::move(device));
+    return static_cast<int32_t>(count);
+  }
+
+  Device Read(int32_t index, const GpuIdentity& known) override {
+    Device device;
+    device.nvml_index = index;
+    device.driver_version = DriverVersion();
+    if (absl::Status read = ReadDevice(index, known, device); !read.ok()) {
+      device.read_error = std::string(read.message());
     }
-    return devices;
+    return device;
   }
 
  private:
@@ -134,14 +128,15 @@ class OpenNvmlDevices final : public NvmlDevices {
   }
 
   // The name comes first, so that a device that is lost is at least named.
-  absl::Status ReadDevice(unsigned int index, KnownGpus& known,
+  absl::Status ReadDevice(int32_t index, const GpuIdentity& known,
                           Device& device) const {
     NvmlDevice handle = nullptr;
-    const NvmlReturn found = nvml().DeviceGetHandleByIndex(index, &handle);
+    const NvmlReturn found = nvml().DeviceGetHandleByIndex(
+        static_cast<unsigned int>(index), &handle);
     const GpuIdentity identity = KnownIdentity(
         found == NvmlReturn::kSuccess ? ReadIdentity(nvml(), handle)
                                       : GpuIdentity(),
-        static_cast<int32_t>(index), known);
+        index, known);
     device.id = identity.id;
     device.display_name = identity.display_name;
     device.pci_bus_id = identity.pci_bus_id;
@@ -168,6 +163,10 @@ class OpenNvmlDevices final : public NvmlDevices {
 };
 
 }  // namespace
+
+std::string StandInId(int32_t index) {
+  return absl::StrCat("GPU-unreadable-", index);
+}
 
 absl::StatusOr<std::unique_ptr<NvmlDevices>> NvmlDevices::Open(
     const std::string& library) {

@@ -1,14 +1,12 @@
 // The node's GPUs through NVML: no CUDA context, no torch, and no link against
 // the driver (the library is opened at run time). Calls may block for as long
-// as the driver does, so that only the device monitor's thread makes them.
+// as the driver does, so that only the device monitor's threads make them.
 #ifndef MEMPLAN_CUDA_NVML_NVML_DEVICES_H_
 #define MEMPLAN_CUDA_NVML_NVML_DEVICES_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "planner/admission/device.h"
@@ -22,11 +20,11 @@ struct GpuIdentity {
   std::string pci_bus_id;
 };
 
-// The GPUs that were read before, by NVML's index: one that is lost no longer
-// tells its name.
-using KnownGpus = std::map<int32_t, GpuIdentity>;
+// The id of the GPU at `index` that has not told its own.
+std::string StandInId(int32_t index);
 
-// Not thread-safe.
+// Thread-safe, as NVML is: a call that hangs in one GPU need not hold up the
+// others'. Destroyed when no call is in progress.
 class NvmlDevices {
  public:
   // Opens `library` and initialises NVML. Returns kNotFound if there is no such
@@ -35,10 +33,13 @@ class NvmlDevices {
       const std::string& library = "libnvidia-ml.so.1");
   virtual ~NvmlDevices() = default;
 
-  // Reads every GPU. A GPU that cannot be read is listed with its `read_error`,
-  // under the name that `known` has for it; those that can be are noted there.
-  // Returns kUnavailable if the GPUs cannot even be counted.
-  virtual absl::StatusOr<std::vector<Device>> Read(KnownGpus& known) = 0;
+  // How many GPUs there are; kUnavailable with the driver's words.
+  virtual absl::StatusOr<int32_t> Count() = 0;
+
+  // Reads the GPU at NVML's `index`. One that cannot be read has a `read_error`,
+  // and is called what it was before, since one that is lost no longer tells its
+  // name: `known`, or StandInId if that is empty.
+  virtual Device Read(int32_t index, const GpuIdentity& known) = 0;
 };
 
 }  // namespace memplan::gpu

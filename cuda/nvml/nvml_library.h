@@ -80,8 +80,8 @@ struct NvmlFunctions {
                                                   NvmlProcess*) = nullptr;
 };
 
-// An open, initialised NVML. Not thread-safe. The destructor shuts NVML down
-// and closes the library.
+// An open, initialised NVML. Thread-safe, as its functions are. The destructor
+// shuts NVML down, which counts its users, and closes the library.
 class NvmlLibrary {
  public:
   // Returns kNotFound if there is no library called `name` (see dlopen) or no

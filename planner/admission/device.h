@@ -3,6 +3,7 @@
 #ifndef MEMPLAN_PLANNER_ADMISSION_DEVICE_H_
 #define MEMPLAN_PLANNER_ADMISSION_DEVICE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,6 +38,8 @@ struct Device {
   std::string driver_version;
   std::string read_error;   // empty if the last reading succeeded
   int64_t snapshot_id = 0;  // goes up with every reading; 0: never read
+  // When the last reading ended; unset if none has.
+  std::optional<std::chrono::system_clock::time_point> sample_time;
 };
 
 }  // namespace memplan

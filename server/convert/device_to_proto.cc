@@ -4,8 +4,7 @@
 
 namespace memplan {
 
-v1::Device ToProto(const Device& device,
-                   std::chrono::system_clock::time_point sample_time) {
+v1::Device ToProto(const Device& device) {
   v1::Device proto;
   proto.set_id(device.id);
   proto.set_kind(device.is_cpu ? v1::DEVICE_KIND_CPU : v1::DEVICE_KIND_CUDA);
@@ -28,7 +27,10 @@ v1::Device ToProto(const Device& device,
   proto.set_pci_bus_id(device.pci_bus_id);
   if (device.nvml_index) proto.set_nvml_index(*device.nvml_index);
   proto.set_driver_version(device.driver_version);
-  *proto.mutable_sample_time() = ToTimestamp(sample_time);
+  proto.set_snapshot_id(device.snapshot_id);
+  if (device.sample_time) {
+    *proto.mutable_sample_time() = ToTimestamp(*device.sample_time);
+  }
   proto.set_read_error(device.read_error);
   return proto;
 }

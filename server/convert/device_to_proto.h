@@ -2,15 +2,12 @@
 #ifndef MEMPLAN_SERVER_CONVERT_DEVICE_TO_PROTO_H_
 #define MEMPLAN_SERVER_CONVERT_DEVICE_TO_PROTO_H_
 
-#include <chrono>
-
 #include "memplan/v1/device_service.pb.h"
 #include "planner/admission/device.h"
 
 namespace memplan {
 
-v1::Device ToProto(const Device& device,
-                   std::chrono::system_clock::time_point sample_time);
+v1::Device ToProto(const Device& device);
 
 }  // namespace memplan
 

@@ -225,6 +225,15 @@ absl::Status ReadTimeout(const v1::ProbeSpec& proto, ProbeSpec& spec) {
   return absl::OkStatus();
 }
 
+absl::Status NotNamed(const std::string& what) {
+  return WithReason(
+      absl::UnavailableError(absl::StrCat(
+          what,
+          "; the driver has not said which GPUs there are, or what one is "
+          "called: see whether `nvidia-smi` hangs, and try again")),
+      "DEVICES_NOT_READ");
+}
+
 }  // namespace
 
 absl::StatusOr<ProbeSpec> SpecFromProto(const v1::ProbeSpec& proto) {
@@ -251,6 +260,11 @@ absl::Status NoSuchDevice(const std::string& id, const DeviceSnapshot& snapshot,
       snapshot.gpu_absence_reason.empty()
           ? std::string()
           : absl::StrCat(" (no GPU: ", snapshot.gpu_absence_reason, ")");
+  if (!snapshot.gpus_known) {
+    return NotNamed(absl::StrCat("nobody knows yet whether a device is called ",
+                                 "\"", id.substr(0, kMaxDeviceIdBytes),
+                                 "\"; there are: ", known));
+  }
   return WithReason(
       absl::NotFoundError(absl::StrCat("no device is called \"",
                                        id.substr(0, kMaxDeviceIdBytes),
@@ -263,6 +277,9 @@ absl::Status CheckAgainstDevices(const ProbeSpec& spec,
   const Device* device = FindDevice(snapshot, spec.device_id);
   if (device == nullptr) {
     return NoSuchDevice(spec.device_id, snapshot, "spec.device_id");
+  }
+  if (device->id.starts_with(kUnreadableGpu)) {
+    return NotNamed(absl::StrCat(device->id, " is no device's own name"));
   }
   if (!device->total.has_value()) return absl::OkStatus();
   const Bytes total = *device->total;

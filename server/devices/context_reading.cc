@@ -36,22 +36,15 @@ std::optional<ContextReading> Reading(Bytes held, Bytes reserved,
 
 }  // namespace
 
-std::optional<ContextReading> ReadContext(const DeviceSnapshot& before,
-                                          const DeviceSnapshot& now,
+std::optional<ContextReading> ReadContext(const Device& before,
+                                          const Device& now,
                                           const WorkerOnDevice& worker) {
-  const Device* device_before = FindDevice(before, worker.device_id);
-  const Device* device_now = FindDevice(now, worker.device_id);
-  if (device_before == nullptr || device_now == nullptr) return std::nullopt;
-  const DeviceProcess* process =
-      FindWorker(*device_before, *device_now, worker.pid);
+  const DeviceProcess* process = FindWorker(before, now, worker.pid);
   if (process != nullptr && process->used.has_value()) {
     return Reading(*process->used, worker.reserved, kContextFromProcess);
   }
-  if (!device_before->used.has_value() || !device_now->used.has_value()) {
-    return std::nullopt;
-  }
-  return Reading(*device_now->used - *device_before->used, worker.reserved,
-                 kContextFromDevice);
+  if (!before.used.has_value() || !now.used.has_value()) return std::nullopt;
+  return Reading(*now.used - *before.used, worker.reserved, kContextFromDevice);
 }
 
 }  // namespace memplan

@@ -1,6 +1,6 @@
 // What a worker holds on a GPU outside its allocator: context and libraries.
 // The driver's figure for the process less what its allocator has reserved.
-// Pure: two snapshots in, a number and its source out.
+// Pure: two readings in, a number and its source out.
 //
 // The driver numbers processes as the host does. In a container a worker's own
 // pid is another one, so that a process which is on the device now, was not
@@ -15,8 +15,8 @@
 #include <string>
 #include <string_view>
 
+#include "planner/admission/device.h"
 #include "planner/base/bytes.h"
-#include "server/devices/device_monitor.h"
 
 namespace memplan {
 
@@ -30,16 +30,16 @@ struct ContextReading {
 };
 
 struct WorkerOnDevice {
-  std::string device_id;
   int64_t pid = 0;  // in our own numbering
   Bytes reserved;   // what its allocator holds at the moment of `now`
 };
 
-// What `worker` holds outside its allocator at the moment of `now`; `before`
-// was read just before the worker was started. Unset if neither the process nor
-// the device says, or the figures contradict each other (less than reserved).
-std::optional<ContextReading> ReadContext(const DeviceSnapshot& before,
-                                          const DeviceSnapshot& now,
+// What `worker` holds outside its allocator at the moment of `now`; `before` is
+// the same device, read just before the worker was started. Unset if neither the
+// process nor the device says, or the figures contradict each other (less than
+// reserved).
+std::optional<ContextReading> ReadContext(const Device& before,
+                                          const Device& now,
                                           const WorkerOnDevice& worker);
 
 }  // namespace memplan

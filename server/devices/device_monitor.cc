@@ -2,23 +2,31 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
+#include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "server/base/reason.h"
+#include "server/devices/device_table.h"
 
 namespace memplan {
 namespace {
 
-using SteadyTime = std::chrono::steady_clock::time_point;
+using Clock = std::chrono::steady_clock;
+using SnapshotPtr = std::shared_ptr<const DeviceSnapshot>;
 
-// How long the destructor waits for a driver that hangs.
+// How long the destructor waits for readings in progress.
 constexpr std::chrono::seconds kFarewell{2};
 
 struct Waiter {
-  SteadyTime deadline;
+  std::string id;  // empty: waits for all devices
+  Clock::time_point deadline;
   DeviceMonitor::SnapshotCallback done;
 };
 
@@ -28,174 +36,300 @@ absl::Status NotRead(const char* why) {
 
 absl::Status Stopped() { return NotRead("the daemon is shutting down"); }
 
-}  // namespace
-
-const Device* FindDevice(const DeviceSnapshot& snapshot, std::string_view id) {
-  const auto found =
-      std::find_if(snapshot.devices.begin(), snapshot.devices.end(),
-                   [id](const Device& device) { return device.id == id; });
-  return found == snapshot.devices.end() ? nullptr : &*found;
+absl::Status PatienceIsOver() {
+  return NotRead(
+      "the devices have not been read yet: the driver is slow or hangs; try "
+      "again, and run nvidia-smi if this goes on");
 }
 
-// Two threads share it: one reads, the other ends the waits of those whose
-// patience is over while the first reading is still in the driver.
-struct DeviceMonitor::State {
-  State(DeviceReader read_devices, std::chrono::milliseconds between_readings)
-      : reader(std::move(read_devices)), interval(between_readings) {}
+}  // namespace
 
-  void ReadUntilStopped();
-  void EndWaitsUntilFirstReading();
-  std::vector<Waiter> TakeExpired(SteadyTime now);
+// Each source's list and each device have a thread that calls into the driver.
+// One more thread watches: it finds late readings, and answers those who wait.
+struct DeviceMonitor::State : std::enable_shared_from_this<State> {
+  State(const DeviceSources& sources, const Timing& when)
+      : timing(when), table(sources, when.deadline) {}
 
-  const DeviceReader reader;  // called on the reading thread alone
-  const std::chrono::milliseconds interval;
+  void Start();
+  void Watch();
+  void PollList(PolledSource& source);
+  void PollDevice(PolledDevice& device);
+  template <typename Call, typename Keep>
+  void PollUntilStopped(Poll& poll, Call call, Keep keep);
+
+  // With `mutex` held:
+  void StartReading(const std::shared_ptr<PolledDevice>& device);
+  void KeepReading(PolledDevice& device, Device read);
+  void Publish();
+  void MarkLate(Clock::time_point now);
+  bool IsReady(const Waiter& waiter) const;
+  std::vector<Waiter> TakeWaiters(const std::function<bool(const Waiter&)>& of);
+  std::optional<Clock::time_point> NextDeadline();
+  Clock::time_point NextReading() const;
+  absl::Status WhyUnknown(const std::string& id) const;
+
+  const Timing timing;
+  const Clock::time_point begun = Clock::now();
 
   std::mutex mutex;
   std::condition_variable changed;
   // All below under `mutex`.
-  std::shared_ptr<const DeviceSnapshot> latest;
-  std::vector<Waiter> waiters;  // only before the first reading
-  int64_t started = 0;          // readings
-  int64_t finished = 0;         // readings
-  int64_t wanted = 0;           // the reading somebody waits for
+  DeviceTable table;
+  SnapshotPtr known = std::make_shared<DeviceSnapshot>();
+  bool settled = false;  // all devices have been, once
+  int64_t readings = 0;
+  std::vector<Waiter> waiters;
   bool stopping = false;
-  bool reading_ended = false;
 
-  std::thread reading_thread;
-  std::thread waiting_thread;
+  std::thread watching;
 };
 
-void DeviceMonitor::State::ReadUntilStopped() {
+void DeviceMonitor::State::Start() {
+  const std::lock_guard lock(mutex);
+  for (const auto& source : table.sources()) {
+    source->poll.thread = std::thread(
+        [self = shared_from_this(), source] { self->PollList(*source); });
+  }
+  watching = std::thread([this] { Watch(); });
+}
+
+// Calls `call`, and gives what it returns to `keep` with the mutex held.
+template <typename Call, typename Keep>
+void DeviceMonitor::State::PollUntilStopped(Poll& poll, Call call, Keep keep) {
   std::unique_lock lock(mutex);
-  while (!stopping) {
-    const int64_t number = ++started;
-    lock.unlock();
-    auto snapshot = std::make_shared<DeviceSnapshot>(reader());
-    snapshot->id = number;
-    snapshot->time = std::chrono::system_clock::now();
-    lock.lock();
-    latest = snapshot;
-    finished = number;
-    const std::vector<Waiter> served = std::exchange(waiters, {});
+  while (!stopping && !poll.retired) {
+    ++poll.started;
+    poll.late_at = Clock::now() + timing.deadline;
     changed.notify_all();
     lock.unlock();
-    for (const Waiter& waiter : served) waiter.done(snapshot);
+    auto result = call();
     lock.lock();
-    changed.wait_for(lock, interval,
-                     [this] { return stopping || wanted > finished; });
+    poll.finished = poll.started;
+    poll.late = false;
+    keep(std::move(result));
+    Publish();
+    changed.wait_until(lock, NextReading(), [&] {
+      return stopping || poll.retired || poll.wanted > poll.finished;
+    });
   }
-  reading_ended = true;
+  poll.ended = true;
   changed.notify_all();
 }
 
-std::vector<Waiter> DeviceMonitor::State::TakeExpired(SteadyTime now) {
-  const auto first_expired = std::partition(
-      waiters.begin(), waiters.end(),
-      [now](const Waiter& waiter) { return waiter.deadline > now; });
-  std::vector<Waiter> expired(std::make_move_iterator(first_expired),
-                              std::make_move_iterator(waiters.end()));
-  waiters.erase(first_expired, waiters.end());
-  return expired;
+void DeviceMonitor::State::PollList(PolledSource& source) {
+  PollUntilStopped(
+      source.poll, [&] { return source.source->List(); },
+      [&](DeviceListing listing) {
+        if (stopping) return;
+        for (const auto& added : table.Take(source, std::move(listing))) {
+          StartReading(added);
+        }
+      });
 }
 
-void DeviceMonitor::State::EndWaitsUntilFirstReading() {
-  std::unique_lock lock(mutex);
-  while (!stopping && latest == nullptr) {
-    if (waiters.empty()) {
-      changed.wait(lock);
-      continue;
-    }
-    // A copy: others come and go while this waits.
-    const SteadyTime next =
-        std::min_element(waiters.begin(), waiters.end(),
-                         [](const Waiter& a, const Waiter& b) {
-                           return a.deadline < b.deadline;
-                         })
-            ->deadline;
-    changed.wait_until(lock, next);
-    std::vector<Waiter> expired = TakeExpired(std::chrono::steady_clock::now());
+void DeviceMonitor::State::PollDevice(PolledDevice& device) {
+  const auto read = [&] {
+    std::unique_lock lock(mutex);
+    const DevicePlace place = device.place;
     lock.unlock();
-    for (Waiter& waiter : expired) {
-      waiter.done(
-          NotRead("the devices have not been read yet: the driver is slow or "
-                  "hangs; try again, and run nvidia-smi if this goes on"));
-    }
-    lock.lock();
+    return device.source->Read(place);
+  };
+  PollUntilStopped(device.poll, read,
+                   [&](Device now) { KeepReading(device, std::move(now)); });
+}
+
+void DeviceMonitor::State::StartReading(
+    const std::shared_ptr<PolledDevice>& device) {
+  Poll& poll = device->poll;
+  try {
+    poll.thread = std::thread([self = shared_from_this(), kept = device] {
+      self->PollDevice(*kept);
+    });
+  } catch (const std::system_error& error) {
+    // The next list tries again.
+    poll.ended = true;
+    Device unread = device->place.unread;
+    unread.read_error =
+        absl::StrCat("no thread could be started to read it: ", error.what());
+    device->last = std::make_shared<const Device>(std::move(unread));
   }
 }
 
-DeviceMonitor::DeviceMonitor(DeviceReader reader,
-                             std::chrono::milliseconds interval)
-    : state_(std::make_shared<State>(std::move(reader), interval)) {
-  state_->reading_thread =
-      std::thread([state = state_] { state->ReadUntilStopped(); });
-  state_->waiting_thread =
-      std::thread([state = state_] { state->EndWaitsUntilFirstReading(); });
+void DeviceMonitor::State::KeepReading(PolledDevice& device, Device read) {
+  read.snapshot_id = ++readings;
+  read.sample_time = std::chrono::system_clock::now();
+  device.last = std::make_shared<const Device>(std::move(read));
 }
 
-DeviceMonitor::~DeviceMonitor() { Stop(); }
+void DeviceMonitor::State::Publish() {
+  known = std::make_shared<const DeviceSnapshot>(table.Snapshot());
+  settled = settled || table.AllSettled();
+  changed.notify_all();
+}
 
-void DeviceMonitor::Stop() {
+// All read at the same moments, so that they share what a source opens for it.
+Clock::time_point DeviceMonitor::State::NextReading() const {
+  const auto over = (Clock::now() - begun) / timing.interval;
+  return begun + (over + 1) * timing.interval;
+}
+
+void DeviceMonitor::State::MarkLate(Clock::time_point now) {
+  bool found = false;
+  table.ForEachPoll([&](Poll& poll) {
+    if (!poll.InProgress() || poll.late || poll.late_at > now) return;
+    poll.late = true;
+    found = true;
+  });
+  if (found) Publish();
+}
+
+bool DeviceMonitor::State::IsReady(const Waiter& waiter) const {
+  return settled || table.IsSettled(waiter.id);
+}
+
+std::vector<Waiter> DeviceMonitor::State::TakeWaiters(
+    const std::function<bool(const Waiter&)>& of) {
+  const auto first = std::stable_partition(
+      waiters.begin(), waiters.end(),
+      [&of](const Waiter& waiter) { return !of(waiter); });
+  std::vector<Waiter> taken(std::make_move_iterator(first),
+                            std::make_move_iterator(waiters.end()));
+  waiters.erase(first, waiters.end());
+  return taken;
+}
+
+std::optional<Clock::time_point> DeviceMonitor::State::NextDeadline() {
+  std::optional<Clock::time_point> next;
+  const auto consider = [&next](Clock::time_point deadline) {
+    next = next ? std::min(*next, deadline) : deadline;
+  };
+  for (const Waiter& waiter : waiters) consider(waiter.deadline);
+  table.ForEachPoll([&](const Poll& poll) {
+    if (poll.InProgress() && !poll.late) consider(poll.late_at);
+  });
+  return next;
+}
+
+void DeviceMonitor::State::Watch() {
+  std::unique_lock lock(mutex);
+  while (!stopping) {
+    const Clock::time_point now = Clock::now();
+    MarkLate(now);
+    const std::vector<Waiter> served =
+        TakeWaiters([this](const Waiter& waiter) { return IsReady(waiter); });
+    const std::vector<Waiter> expired = TakeWaiters(
+        [now](const Waiter& waiter) { return waiter.deadline <= now; });
+    if (!served.empty() || !expired.empty()) {
+      const SnapshotPtr snapshot = known;
+      lock.unlock();
+      for (const Waiter& waiter : served) waiter.done(snapshot);
+      for (const Waiter& waiter : expired) waiter.done(PatienceIsOver());
+      lock.lock();
+      continue;
+    }
+    if (const auto next = NextDeadline()) {
+      changed.wait_until(lock, *next);
+    } else {
+      changed.wait(lock);
+    }
+  }
+}
+
+absl::Status DeviceMonitor::State::WhyUnknown(const std::string& id) const {
+  if (!settled || !known->gpus_known) {
+    return absl::DeadlineExceededError(table.LateWords(Device()));
+  }
+  const std::string& absence = known->gpu_absence_reason;
+  return absl::NotFoundError(
+      absl::StrCat(id, " is not among the devices any more",
+                   absence.empty() ? "" : ": ", absence));
+}
+
+DeviceMonitor::DeviceMonitor(const DeviceSources& sources, Timing timing)
+    : state_(std::make_shared<State>(sources, timing)) {
+  state_->Start();
+}
+
+DeviceMonitor::~DeviceMonitor() { Stop(kFarewell); }
+
+void DeviceMonitor::Stop(std::chrono::milliseconds patience) {
   std::unique_lock lock(state_->mutex);
   if (std::exchange(state_->stopping, true)) return;
   state_->changed.notify_all();
   const std::vector<Waiter> left = std::exchange(state_->waiters, {});
   lock.unlock();
   for (const Waiter& waiter : left) waiter.done(Stopped());
+  state_->watching.join();
   lock.lock();
-  const bool ended = state_->changed.wait_for(
-      lock, kFarewell, [this] { return state_->reading_ended; });
-  lock.unlock();
-  state_->waiting_thread.join();
-  if (ended) {
-    state_->reading_thread.join();
-  } else {
-    state_->reading_thread.detach();
-  }
-}
-
-std::shared_ptr<const DeviceSnapshot> DeviceMonitor::Latest() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->latest;
-}
-
-void DeviceMonitor::WhenRead(std::chrono::milliseconds patience,
-                             SnapshotCallback done) {
-  std::shared_ptr<const DeviceSnapshot> latest;
-  {
-    const std::lock_guard lock(state_->mutex);
-    latest = state_->latest;
-    if (latest == nullptr && !state_->stopping) {
-      state_->waiters.push_back(
-          {.deadline = std::chrono::steady_clock::now() + patience,
-           .done = std::move(done)});
-      state_->changed.notify_all();
-      return;
-    }
-  }
-  if (latest != nullptr) {
-    done(std::move(latest));
-  } else {
-    done(Stopped());
-  }
-}
-
-absl::StatusOr<std::shared_ptr<const DeviceSnapshot>> DeviceMonitor::ReadNow(
-    std::chrono::milliseconds patience) {
-  std::unique_lock lock(state_->mutex);
-  const int64_t needed = state_->started + 1;
-  state_->wanted = std::max(state_->wanted, needed);
-  state_->changed.notify_all();
-  const bool over = state_->changed.wait_for(lock, patience, [&] {
-    return state_->finished >= needed || state_->stopping;
+  const auto each = [this](const std::function<void(Poll&)>& visit) {
+    state_->table.ForEachPoll(visit);
+  };
+  state_->changed.wait_for(lock, patience, [&each] {
+    bool all_ended = true;
+    each([&](Poll& poll) { all_ended &= poll.ended || poll.late; });
+    return all_ended;
   });
-  if (state_->finished < needed && state_->stopping) return Stopped();
-  if (!over) {
-    return absl::DeadlineExceededError(
-        "the driver has not answered in time; run nvidia-smi to see whether it "
-        "hangs");
+  std::vector<std::thread> ended;
+  each([&ended](Poll& poll) {
+    if (!poll.thread.joinable()) return;
+    if (poll.ended) {
+      ended.push_back(std::move(poll.thread));
+    } else {
+      poll.thread.detach();
+    }
+  });
+  lock.unlock();
+  for (std::thread& thread : ended) thread.join();
+}
+
+SnapshotPtr DeviceMonitor::Latest() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->settled ? state_->known : nullptr;
+}
+
+void DeviceMonitor::WhenRead(const std::string& id,
+                             std::chrono::milliseconds patience,
+                             SnapshotCallback done) {
+  Waiter waiter = {
+      .id = id, .deadline = Clock::now() + patience, .done = std::move(done)};
+  std::unique_lock lock(state_->mutex);
+  if (state_->IsReady(waiter)) {
+    const SnapshotPtr snapshot = state_->known;
+    lock.unlock();
+    waiter.done(snapshot);
+  } else if (state_->stopping) {
+    lock.unlock();
+    waiter.done(Stopped());
+  } else {
+    state_->waiters.push_back(std::move(waiter));
+    state_->changed.notify_all();
   }
-  return state_->latest;
+}
+
+DeviceReading DeviceMonitor::ReadNow(const std::string& id,
+                                     std::chrono::milliseconds patience) {
+  State& state = *state_;
+  const Clock::time_point deadline = Clock::now() + patience;
+  std::unique_lock lock(state.mutex);
+  std::shared_ptr<PolledDevice> device;
+  state.changed.wait_until(lock, deadline, [&] {
+    device = state.table.Find(id);
+    return device != nullptr || state.settled || state.stopping;
+  });
+  if (state.stopping) return Stopped();
+  if (device == nullptr) return state.WhyUnknown(id);
+  Poll& poll = device->poll;
+  const int64_t needed = poll.started + 1;
+  poll.wanted = std::max(poll.wanted, needed);
+  state.changed.notify_all();
+  state.changed.wait_until(lock, deadline, [&] {
+    return poll.finished >= needed || poll.late || poll.ended || state.stopping;
+  });
+  if (poll.finished >= needed && device->last->id == id) return device->last;
+  if (state.stopping) return Stopped();
+  if (poll.finished >= needed || poll.ended) return state.WhyUnknown(id);
+  return absl::DeadlineExceededError(
+      state.table.LateWords(device->place.unread));
 }
 
 }  // namespace memplan

@@ -7,11 +7,17 @@
 
 namespace memplan {
 
+DevicePlace HostPlace() {
+  DevicePlace place;
+  place.key = "cpu";
+  place.unread.id = "cpu";
+  place.unread.is_cpu = true;
+  place.unread.display_name = "Host memory";
+  return place;
+}
+
 Device ReadHostAsDevice() {
-  Device cpu;
-  cpu.id = "cpu";
-  cpu.is_cpu = true;
-  cpu.display_name = "Host memory";
+  Device cpu = HostPlace().unread;
   const absl::StatusOr<HostMemory> memory = ReadHostMemory();
   if (!memory.ok()) {
     cpu.read_error = std::string(memory.status().message());

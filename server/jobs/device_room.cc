@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "planner/base/format.h"
 
@@ -67,47 +68,40 @@ Bytes BytesNeeded(const Probe& probe) {
 std::optional<WaitingFor> WhatIsMissing(const Probe& probe,
                                         const DeviceReading& reading) {
   const std::string& id = probe.spec.device_id;
+  const std::string words(reading.status().message());
+  if (absl::IsNotFound(reading.status())) {
+    return WaitingFor{WaitingReason::kDeviceLost, words};
+  }
   if (!reading.ok()) {
-    return WaitingFor{WaitingReason::kDeviceNotRead,
-                      absl::StrCat("nobody knows what ", id, " has left: ",
-                                   std::string(reading.status().message()))};
-  }
-  const Device* device = FindDevice(**reading, id);
-  if (device == nullptr) {
     return WaitingFor{
-        WaitingReason::kDeviceLost,
-        absl::StrCat(id, " is not among the devices any more",
-                     (*reading)->gpu_absence_reason.empty()
-                         ? ""
-                         : absl::StrCat(": ", (*reading)->gpu_absence_reason))};
+        WaitingReason::kDeviceNotRead,
+        absl::StrCat("nobody knows what ", id, " has left: ", words)};
   }
-  if (!device->read_error.empty()) {
-    return WaitingFor{
-        WaitingReason::kDeviceLost,
-        absl::StrCat(id, " cannot be read: ", device->read_error)};
+  const Device& device = **reading;
+  if (!device.read_error.empty()) {
+    return WaitingFor{WaitingReason::kDeviceLost,
+                      absl::StrCat(id, " cannot be read: ", device.read_error)};
   }
-  if (probe.spec.only_when_idle && !device->processes.empty()) {
+  if (probe.spec.only_when_idle && !device.processes.empty()) {
     return WaitingFor{
         WaitingReason::kIdle,
-        absl::StrCat("the probe is to run alone on ", id, Holders(*device))};
+        absl::StrCat("the probe is to run alone on ", id, Holders(device))};
   }
-  const std::optional<Bytes> left = LeftOn(*device);
+  const std::optional<Bytes> left = LeftOn(device);
   if (!left || *left >= BytesNeeded(probe)) return std::nullopt;
   return WaitingFor{WaitingReason::kRoom,
                     absl::StrCat(id, " has ", FormatBytes(*left), " left; ",
-                                 NeedWords(probe), Holders(*device))};
+                                 NeedWords(probe), Holders(device))};
 }
 
-std::string DeviceIdentity(const std::string& device_id,
-                           const DeviceReading& reading) {
+std::string DeviceIdentity(const DeviceReading& reading) {
   if (!reading.ok()) return "";
-  const Device* device = FindDevice(**reading, device_id);
-  if (device == nullptr) return "";
-  if (device->is_cpu) return device_id;
+  const Device& device = **reading;
+  if (device.is_cpu) return device.id;
   return absl::StrCat(
-      device_id, ", ", device->display_name, ", ",
-      device->total ? absl::StrCat(device->total->count(), " bytes") : "",
-      ", driver ", device->driver_version);
+      device.id, ", ", device.display_name, ", ",
+      device.total ? absl::StrCat(device.total->count(), " bytes") : "",
+      ", driver ", device.driver_version);
 }
 
 }  // namespace memplan

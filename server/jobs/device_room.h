@@ -6,18 +6,14 @@
 #ifndef MEMPLAN_SERVER_JOBS_DEVICE_ROOM_H_
 #define MEMPLAN_SERVER_JOBS_DEVICE_ROOM_H_
 
-#include <memory>
 #include <optional>
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "planner/base/bytes.h"
 #include "server/devices/device_monitor.h"
 #include "server/probe/probe.h"
 
 namespace memplan {
-
-using DeviceReading = absl::StatusOr<std::shared_ptr<const DeviceSnapshot>>;
 
 // The context of a worker that has not been seen yet: torch's on an H200.
 inline constexpr Bytes kExpectedContext = MiB(768);
@@ -28,15 +24,14 @@ inline constexpr Bytes kExpectedContext = MiB(768);
 // needs to begin.
 Bytes BytesNeeded(const Probe& probe);
 
-// What `probe` waits for, or nothing if it may start. A device whose free memory
-// the driver does not give is taken to have room.
+// What `probe` waits for, or nothing if it may start; `reading` is of its device.
+// A device whose free memory the driver does not give is taken to have room.
 std::optional<WaitingFor> WhatIsMissing(const Probe& probe,
                                         const DeviceReading& reading);
 
 // What tells whether trials ran on the same device: the id, and of a GPU its
-// name, total and driver. Empty if it is not in the reading.
-std::string DeviceIdentity(const std::string& device_id,
-                           const DeviceReading& reading);
+// name, total and driver. Empty if it has not been read.
+std::string DeviceIdentity(const DeviceReading& reading);
 
 }  // namespace memplan
 

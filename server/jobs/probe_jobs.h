@@ -61,9 +61,8 @@ class ProbeJobs {
   using ProbeCallback = std::function<void(absl::StatusOr<ProbePtr>)>;
   using StatusCallback = std::function<void(absl::Status)>;
 
-  // Reads all devices, beginning now; waits for the driver a while.
-  using ReadDevices =
-      std::function<absl::StatusOr<std::shared_ptr<const DeviceSnapshot>>()>;
+  // Reads one device, beginning now; waits for its driver a while.
+  using ReadDevice = std::function<DeviceReading(const std::string& id)>;
 
   struct Options {
     int max_queued = 1000;  // probes waiting, all devices together
@@ -71,7 +70,7 @@ class ProbeJobs {
     WorkerPatience workers = {};
     // Asked before a probe starts, on its device's thread. Empty: probes start
     // whatever the devices have left.
-    ReadDevices read_devices = {};
+    ReadDevice read_device = {};
     // How often a probe that waits for its device is looked at again.
     std::chrono::milliseconds look_again = std::chrono::seconds(2);
     // How often ended probes are looked at for their age.

@@ -74,7 +74,7 @@ class StoredProbeJobs : public ProbeJobs {
 
   // A device's thread; what it does about its line is in stored_probe_line.cc.
   void RunDevice(const std::string& device_id);
-  std::optional<DeviceReading> ReadDevices();
+  std::optional<DeviceReading> ReadDevice(const std::string& device_id);
   void WaitForAChange(std::unique_lock<std::mutex>& lock);
   // With mutex_ held: the next probe that may run; says of those before it what
   // they wait for.

@@ -1,5 +1,5 @@
 // What a device's thread does about its line: waits until somebody is there, has
-// the devices read, and takes the first probe that has room.
+// the device read, and takes the first probe that has room.
 #include <utility>
 
 #include "server/jobs/stored_probe_jobs.h"
@@ -14,7 +14,7 @@ void StoredProbeJobs::RunDevice(const std::string& device_id) {
     if (draining_) return;
     // Read after the last worker was gone, so that none of ours is in it.
     lock.unlock();
-    const std::optional<DeviceReading> reading = ReadDevices();
+    const std::optional<DeviceReading> reading = ReadDevice(device_id);
     lock.lock();
     if (draining_) return;
     const ProbePtr next = TakeRunnable(device_id, reading);
@@ -36,9 +36,10 @@ void StoredProbeJobs::RunDevice(const std::string& device_id) {
   }
 }
 
-std::optional<DeviceReading> StoredProbeJobs::ReadDevices() {
-  if (!options_.read_devices) return std::nullopt;
-  return options_.read_devices();
+std::optional<DeviceReading> StoredProbeJobs::ReadDevice(
+    const std::string& device_id) {
+  if (!options_.read_device) return std::nullopt;
+  return options_.read_device(device_id);
 }
 
 // Until somebody comes into a line, or it is time to look again.

@@ -59,7 +59,7 @@ void StoredProbeJobs::RunProbe(Probe probe, RunningProbe& running,
 
 // Trials of another device say nothing of this one.
 void StoredProbeJobs::CheckDevice(Probe& probe, const DeviceReading& reading) {
-  std::string identity = DeviceIdentity(probe.spec.device_id, reading);
+  std::string identity = DeviceIdentity(reading);
   if (identity.empty()) return;
   const std::string before =
       std::exchange(probe.device_identity, std::move(identity));

@@ -98,6 +98,9 @@ void AppendDevices(const DeviceSnapshot& snapshot, Time now,
                            "1 if the last reading of the device succeeded, "
                            "else 0.",
                            MetricType::Gauge);
+  MetricFamily age =
+      Family("memplan_device_snapshot_age_seconds",
+             "Time since the device was last read.", MetricType::Gauge);
   for (const Device& device : snapshot.devices) {
     Add(info,
         {{"device", device.id},
@@ -107,12 +110,12 @@ void AppendDevices(const DeviceSnapshot& snapshot, Time now,
          {"driver_version", device.driver_version}},
         1);
     Add(up, {{"device", device.id}}, device.read_error.empty() ? 1 : 0);
+    if (!device.sample_time) continue;
+    Add(age, {{"device", device.id}}, Seconds(now - *device.sample_time));
   }
   page.push_back(std::move(info));
   page.push_back(std::move(up));
-  page.push_back(Single("memplan_device_snapshot_age_seconds",
-                        "Time since the devices were last read.",
-                        MetricType::Gauge, Seconds(now - snapshot.time)));
+  page.push_back(std::move(age));
 }
 
 void AppendModels(const TrackedModels& tracked,

@@ -13,7 +13,7 @@
 #include "planner/base/status_macros.h"
 #include "server/base/reason.h"
 #include "server/devices/context_reading.h"
-#include "server/devices/script_device_reader.h"
+#include "server/devices/script_device_source.h"
 #include "server/program/liveness.h"
 #include "server/program/part_health.h"
 #include "server/program/socket_path.h"
@@ -28,7 +28,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kDeviceInterval = seconds(2);
+// A driver that no process holds open takes seconds a GPU to start. Less than
+// calls wait for the first reading, so that they hear of a device that hangs.
+constexpr DeviceMonitor::Timing kDeviceTiming = {.interval = seconds(2),
+                                                 .deadline = seconds(8)};
 // How long a trial waits for a driver to say what its process holds.
 constexpr milliseconds kContextPatience = seconds(5);
 // How often the parts are looked at.
@@ -37,6 +40,8 @@ constexpr milliseconds kPartInterval = seconds(2);
 // left to answers on their way once none is, or the grace is over.
 constexpr milliseconds kCallPoll = milliseconds(10);
 constexpr milliseconds kLastPatience = milliseconds(500);
+// How long it waits for readings of devices at most; one takes milliseconds.
+constexpr milliseconds kReadingPatience = seconds(2);
 // At most eight uploads and a few short calls wait for the disk at a time.
 constexpr int kDiskThreads = 2;
 constexpr size_t kDiskQueue = 256;
@@ -48,15 +53,13 @@ constexpr size_t kReplayQueue = 16;
 // its allocator.
 ContextReader BeginContext(DeviceMonitor& devices,
                            const std::string& device_id) {
-  const auto before = devices.ReadNow(kContextPatience);
+  const DeviceReading before = devices.ReadNow(device_id, kContextPatience);
   if (!before.ok()) return {};
   return [&devices, device_id, before = *before](
              int64_t pid, Bytes reserved) -> std::optional<ContextReading> {
-    const auto now = devices.ReadNow(kContextPatience);
+    const DeviceReading now = devices.ReadNow(device_id, kContextPatience);
     if (!now.ok()) return std::nullopt;
-    return ReadContext(
-        *before, **now,
-        {.device_id = device_id, .pid = pid, .reserved = reserved});
+    return ReadContext(*before, **now, {.pid = pid, .reserved = reserved});
   };
 }
 
@@ -70,9 +73,11 @@ void WaitForCalls(const CallCounts& calls,
   }
 }
 
-absl::StatusOr<DeviceReader> ReaderOf(const std::string& devices) {
-  if (!devices.starts_with(kScriptPrefix)) return SystemDeviceReader();
-  return ScriptDeviceReader(devices.substr(kScriptPrefix.size()));
+absl::StatusOr<DeviceSources> SourcesOf(const std::string& devices) {
+  if (!devices.starts_with(kScriptPrefix)) return SystemDeviceSources();
+  MEMPLAN_ASSIGN_OR_RETURN(
+      auto script, ScriptDeviceSource(devices.substr(kScriptPrefix.size())));
+  return DeviceSources{std::move(script)};
 }
 
 // How often parts that nobody goes on with are looked for.
@@ -135,9 +140,9 @@ absl::Status Daemon::OpenStore() {
 }
 
 absl::Status Daemon::StartJobs() {
-  MEMPLAN_ASSIGN_OR_RETURN(DeviceReader reader, ReaderOf(options_.devices));
-  devices_ =
-      std::make_unique<DeviceMonitor>(std::move(reader), kDeviceInterval);
+  MEMPLAN_ASSIGN_OR_RETURN(const DeviceSources sources,
+                           SourcesOf(options_.devices));
+  devices_ = std::make_unique<DeviceMonitor>(sources, kDeviceTiming);
   WorkerOptions workers;
   workers.scripted_gpus = options_.devices.starts_with(kScriptPrefix);
   if (options_.worker != kNoWorker) workers.program = options_.worker;
@@ -156,7 +161,9 @@ absl::Status Daemon::StartJobs() {
   }
   MEMPLAN_RETURN_IF_ERROR(LearnSandbox());
   ProbeJobs::Options jobs = options_.jobs;
-  jobs.read_devices = [this] { return devices_->ReadNow(kContextPatience); };
+  jobs.read_device = [this](const std::string& id) {
+    return devices_->ReadNow(id, kContextPatience);
+  };
   MEMPLAN_ASSIGN_OR_RETURN(
       jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));
   return absl::OkStatus();
@@ -345,7 +352,12 @@ void Daemon::Stop() {
   stopping_.Cancel();
   if (sandbox_check_.joinable()) sandbox_check_.join();
   // Before the jobs, so that no trial that is left waits for a driver that hangs.
-  if (devices_ != nullptr) devices_->Stop();
+  if (devices_ != nullptr) {
+    devices_->Stop(
+        std::clamp(std::chrono::duration_cast<milliseconds>(
+                       drained_by_ - std::chrono::steady_clock::now()),
+                   kLastPatience, kReadingPatience));
+  }
   if (jobs_ != nullptr) jobs_->Stop();
   WaitForCalls(calls_, drained_by_);
   if (rpc_ != nullptr) rpc_->Shutdown(kLastPatience);

@@ -41,7 +41,7 @@ struct ServerOptions {
   std::string worker_library_path;  // its LD_LIBRARY_PATH; empty for none
   // Where the devices are read: `nvml`, or `script:FILE` with made-up ones.
   std::string devices = "nvml";
-  // `read_devices` is the daemon's own to set.
+  // `read_device` is the daemon's own to set.
   ProbeJobs::Options jobs;
   std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
   SandboxMode sandbox = SandboxMode::kAuto;  // of the workers

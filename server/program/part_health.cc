@@ -21,6 +21,20 @@ PartStatus Failing(std::string name, std::string detail) {
   return {std::move(name), false, std::move(detail)};
 }
 
+// What is wrong with the device, or nothing.
+std::string FaultOf(const Device& device,
+                    std::chrono::system_clock::time_point now) {
+  if (!device.read_error.empty()) return device.read_error;
+  if (!device.sample_time || now - *device.sample_time <= kStaleReading) {
+    return "";
+  }
+  return absl::StrCat("the last reading is ",
+                      std::chrono::duration_cast<std::chrono::seconds>(
+                          now - *device.sample_time)
+                          .count(),
+                      " s old; see whether the machine is overloaded");
+}
+
 }  // namespace
 
 PartStatus DevicesHealth(const DeviceSnapshot* snapshot,
@@ -31,23 +45,12 @@ PartStatus DevicesHealth(const DeviceSnapshot* snapshot,
                    "the driver has not answered yet; see whether `nvidia-smi` "
                    "hangs");
   }
-  if (now - snapshot->time > kStaleReading) {
-    return Failing(
-        "devices",
-        absl::StrCat(
-            "the last reading is ",
-            std::chrono::duration_cast<std::chrono::seconds>(now -
-                                                             snapshot->time)
-                .count(),
-            " s old: the driver hangs; see whether `nvidia-smi` does"));
-  }
   std::vector<std::string> failed;
   int64_t gpus = 0;
   for (const Device& device : snapshot->devices) {
     if (!device.is_cpu) ++gpus;
-    if (!device.read_error.empty()) {
-      failed.push_back(absl::StrCat(device.id, ": ", device.read_error));
-    }
+    const std::string fault = FaultOf(device, now);
+    if (!fault.empty()) failed.push_back(absl::StrCat(device.id, ": ", fault));
   }
   if (!failed.empty()) return Failing("devices", absl::StrJoin(failed, "; "));
   std::string there = absl::StrCat(gpus, gpus == 1 ? " GPU" : " GPUs");

@@ -19,7 +19,7 @@ inline constexpr std::chrono::seconds kStaleReading{10};
 // With less room than this a store counts as full.
 inline constexpr int64_t kLeastStoreBytes = int64_t{64} << 20;
 
-// `devices`: healthy if there was a reading lately, none failed and at least
+// `devices`: healthy if each was read lately, none failed and at least
 // `expected_gpus` GPUs are there. `snapshot` is null before the first.
 PartStatus DevicesHealth(const DeviceSnapshot* snapshot,
                          std::chrono::system_clock::time_point now,

@@ -1,4 +1,4 @@
-// DeviceService over the device monitor's last snapshot.
+// DeviceService over the device monitor's last snapshots.
 #ifndef MEMPLAN_SERVER_SERVICES_DEVICE_SERVICE_H_
 #define MEMPLAN_SERVER_SERVICES_DEVICE_SERVICE_H_
 

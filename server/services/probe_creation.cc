@@ -44,7 +44,7 @@ absl::Status ProbeCreation::Start() {
   MEMPLAN_RETURN_IF_ERROR(CheckRequestId(request_.request_id()));
   MEMPLAN_ASSIGN_OR_RETURN(spec_, SpecFromProto(request_.spec()));
   support_.devices.WhenRead(
-      kFirstReadingPatience,
+      spec_.device_id, kFirstReadingPatience,
       [self = shared_from_this()](const SnapshotOr& snapshot) {
         self->answer_.Continue([&] { return self->CheckDevice(snapshot); });
       });

@@ -1,9 +1,9 @@
 """The models of the GPU checks: makes them, and says what goes with each.
 
-    gpu_models.py FOLDER
+    gpu_models.py FOLDER [NAME...]
 
 Each is traced twice, in train and in eval mode, all side by side. gpt2 is left out
-where transformers is not installed.
+where transformers is not installed. With names such as vit-train, only these.
 """
 
 import importlib.util
@@ -32,13 +32,18 @@ def library_path():
     return ":".join(str(folder) for folder in [torch / "lib", *torch.parent.glob("nvidia/*/lib")])
 
 
-def make(folder):
+def make(folder, wanted):
     script = str(ROOT / "scripts/trace_models.py")
-    jobs = [[str(ROOT / "tests/cuda/worker/make_models.py"), str(folder / "tiny")]]
+    jobs = []
+    if not wanted:
+        jobs.append([str(ROOT / "tests/cuda/worker/make_models.py"), str(folder / "tiny")])
     for model in filter(available, TORCH_NAMES):
-        name = TORCH_NAMES[model]
-        jobs.append([script, name, "--train", "-o", str(path_of(folder, model, True))])
-        jobs.append([script, name, "-o", str(path_of(folder, model, False))])
+        for training in (True, False):
+            file = path_of(folder, model, training)
+            if wanted and file.stem not in wanted:
+                continue
+            flags = ["--train"] if training else []
+            jobs.append([script, TORCH_NAMES[model], *flags, "-o", str(file)])
     running = [subprocess.Popen([sys.executable, *job], stdout=subprocess.DEVNULL) for job in jobs]
     if any([process.wait() for process in running]):
         sys.exit("a model could not be made")
@@ -46,5 +51,5 @@ def make(folder):
 
 if __name__ == "__main__":
     start = time.monotonic()
-    make(Path(sys.argv[1]))
+    make(Path(sys.argv[1]), sys.argv[2:])
     print(f"models made in {time.monotonic() - start:.0f} s")

@@ -5,8 +5,15 @@
 //   second_gpu_lost        the second answers GPU_IS_LOST to everything
 //   no_process_memory      the driver does not say what a process holds
 //   many_processes         forty processes, more than a first guess has room
-//   for count_fails            the GPUs cannot be counted driver_not_loaded
-//   nvmlInit says so init_fails             nvmlInit fails for another reason
+//                          for
+//   second_gpu_hangs       what the second holds is not told until the pipe
+//                          FAKE_NVML_GATE has been opened and closed
+//   count_fails            the GPUs cannot be counted
+//   driver_not_loaded      nvmlInit says so
+//   init_fails             nvmlInit fails for another reason
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -35,6 +42,14 @@ bool Plays(std::string_view situation) {
 
 bool IsLost(NvmlDevice device) {
   return device->index == 1 && Plays("second_gpu_lost");
+}
+
+void WaitAtTheGate() {
+  const int gate = open(std::getenv("FAKE_NVML_GATE"), O_RDONLY);
+  char byte = 0;
+  while (read(gate, &byte, 1) > 0) {
+  }
+  close(gate);
 }
 
 NvmlReturn Copy(std::string_view text, char* to, unsigned int length) {
@@ -100,6 +115,7 @@ NvmlReturn nvmlDeviceGetPciInfo_v3(NvmlDevice device, NvmlPci* pci) {
 
 NvmlReturn nvmlDeviceGetMemoryInfo_v2(NvmlDevice device, NvmlMemory* memory) {
   if (memory->version != kNvmlMemoryVersion) return kVersionMismatch;
+  if (device->index == 1 && Plays("second_gpu_hangs")) WaitAtTheGate();
   memory->total = 1000 * kMiB;
   memory->reserved = 100 * kMiB;
   memory->used = device->index == 0 ? 300 * kMiB : 0;

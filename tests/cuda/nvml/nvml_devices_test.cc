@@ -28,13 +28,17 @@ class NvmlDevicesTest : public testing::Test {
 
   std::vector<Device> ReadIn(const char* situation) {
     setenv("FAKE_NVML_SITUATION", situation, 1);
-    auto devices = nvml_->Read(known_);
-    EXPECT_TRUE(devices.ok()) << devices.status();
-    return devices.ok() ? *std::move(devices) : std::vector<Device>();
+    const auto count = nvml_->Count();
+    EXPECT_TRUE(count.ok()) << count.status();
+    std::vector<Device> devices;
+    for (int32_t index = 0; index < count.value_or(0); ++index) {
+      devices.push_back(nvml_->Read(index, known_));
+    }
+    return devices;
   }
 
   std::unique_ptr<NvmlDevices> nvml_;
-  KnownGpus known_;
+  GpuIdentity known_;
 };
 
 TEST_F(NvmlDevicesTest, NamesEachGpuByItsUuid) {
@@ -91,9 +95,10 @@ TEST_F(NvmlDevicesTest, ListsMoreProcessesThanAFirstGuessHasRoomFor) {
 }
 
 TEST_F(NvmlDevicesTest, ALostGpuKeepsItsNameAndSaysWhatTheDriverSaid) {
-  ReadIn("");
+  known_.id = "GPU-bbbb";
   const std::vector<Device> devices = ReadIn("second_gpu_lost");
   ASSERT_THAT(devices, SizeIs(2));
+  EXPECT_EQ(devices[0].id, "GPU-aaaa");
   EXPECT_EQ(devices[0].read_error, "");
   EXPECT_EQ(devices[1].id, "GPU-bbbb");
   EXPECT_THAT(devices[1].read_error, HasSubstr("GPU is lost"));
@@ -109,9 +114,9 @@ TEST_F(NvmlDevicesTest, AGpuThatWasNeverReadIsCalledByItsIndex) {
 
 TEST_F(NvmlDevicesTest, IsUnavailableIfTheGpusCannotBeCounted) {
   setenv("FAKE_NVML_SITUATION", "count_fails", 1);
-  const auto devices = nvml_->Read(known_);
-  EXPECT_EQ(devices.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(devices.status().message(),
+  const auto count = nvml_->Count();
+  EXPECT_EQ(count.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(count.status().message(),
             "nvmlDeviceGetCount_v2: Unknown Error (NVML return 999)");
 }
 

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,6 +30,7 @@
 #include "server/store/model_store.h"
 #include "server/store/probe_store.h"
 #include "server/store/store_folder.h"
+#include "tests/server/api/fake_device_source.h"
 #include "tests/server/core/fake_trial_runner.h"
 #include "tests/support/temp_dir.h"
 
@@ -64,10 +66,12 @@ class RunnerWithWorker : public FakeTrialRunner {
 class ApiServer {
  public:
   explicit ApiServer(
-      DeviceReader reader = GpuAndCpu,
+      std::function<DeviceSnapshot()> devices = GpuAndCpu,
       FakeTrialRunner::Outcome outcome = FakeTrialRunner::FitsUpTo(37))
       : runner_(std::move(outcome)),
-        devices_(std::move(reader), std::chrono::hours(1)) {
+        devices_({std::make_shared<SnapshotSource>(std::move(devices))},
+                 {.interval = std::chrono::hours(1),
+                  .deadline = std::chrono::hours(1)}) {
     folder_ = *StoreFolder::Open(dir_.Path("store"));
     database_ = *Database::Open(folder_->database_path());
     models_ = *OpenModelStore(*folder_, *database_);
@@ -99,7 +103,7 @@ class ApiServer {
   // As the daemon ends.
   void Stop() {
     jobs_->Stop();
-    devices_.Stop();
+    devices_.Stop(std::chrono::seconds(2));
     server_->Shutdown(std::chrono::system_clock::now() +
                       std::chrono::seconds(5));
   }

@@ -4,212 +4,269 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <future>
 #include <memory>
 #include <optional>
-#include <semaphore>
+#include <string>
 
 #include "server/base/reason.h"
+#include "tests/server/api/fake_device_source.h"
 
 namespace memplan {
 namespace {
 
+using ::memplan::testing::HangingSource;
 using std::chrono::hours;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
+using std::chrono::minutes;
+using ::testing::HasSubstr;
 using SnapshotPtr = std::shared_ptr<const DeviceSnapshot>;
 
-DeviceSnapshot OneGpu() {
-  DeviceSnapshot snapshot;
-  snapshot.devices.resize(1);
-  snapshot.devices[0].id = "GPU-aaaa";
-  return snapshot;
-}
+constexpr char kA[] = "GPU-aaaa";
+constexpr char kB[] = "GPU-bbbb";
+constexpr char kList[] = "list";
 
-// A driver that hangs until it is let go, or until the test ends.
-class HangingDriver {
- public:
-  HangingDriver() : gate_(opened_.get_future().share()) {}
-  ~HangingDriver() { LetGo(); }
+constexpr DeviceMonitor::Timing kOnce = {.interval = hours(1),
+                                         .deadline = hours(1)};
+// Readings that hang are late soon; there is a next one soon.
+constexpr DeviceMonitor::Timing kSoon = {.interval = milliseconds(1),
+                                         .deadline = milliseconds(1)};
+constexpr DeviceMonitor::Timing kLateSoon = {.interval = hours(1),
+                                             .deadline = milliseconds(1)};
 
-  void LetGo() {
-    if (!open_) opened_.set_value();
-    open_ = true;
+// Two GPUs of one driver; `cpu` of another.
+class DeviceMonitorTest : public ::testing::Test {
+ protected:
+  ~DeviceMonitorTest() override {
+    driver_->LetAllGo();
+    host_->LetAllGo();
   }
-  // Waits until a reading is in the driver.
-  void WaitForAReading() { readings_->acquire(); }
-  DeviceReader Reader() {
-    return [readings = readings_, gate = gate_] {
-      readings->release();
-      gate.wait();
-      return OneGpu();
-    };
+  void Start(DeviceMonitor::Timing timing) {
+    monitor_ =
+        std::make_unique<DeviceMonitor>(DeviceSources{driver_, host_}, timing);
+  }
+  // Hands what WhenRead gives to the test.
+  std::future<absl::StatusOr<SnapshotPtr>> WhenRead(
+      const std::string& id, milliseconds patience = hours(1)) {
+    auto answer = std::make_shared<std::promise<absl::StatusOr<SnapshotPtr>>>();
+    monitor_->WhenRead(id, patience, [answer](absl::StatusOr<SnapshotPtr> now) {
+      answer->set_value(std::move(now));
+    });
+    return answer->get_future();
+  }
+  // All devices, once each has been read or is late.
+  DeviceSnapshot All() {
+    const absl::StatusOr<SnapshotPtr> snapshot = WhenRead("").get();
+    EXPECT_TRUE(snapshot.ok()) << snapshot.status();
+    return snapshot.ok() ? **snapshot : DeviceSnapshot();
+  }
+  // The device as it is shown once `is_so`.
+  template <typename Condition>
+  Device WaitUntil(const std::string& id, Condition is_so) {
+    while (true) {
+      const SnapshotPtr now = monitor_->Latest();
+      const Device* device = now ? FindDevice(*now, id) : nullptr;
+      if (device != nullptr && is_so(*device)) return *device;
+      std::this_thread::yield();
+    }
   }
 
- private:
-  // Shared with a reading that is left behind.
-  std::shared_ptr<std::counting_semaphore<>> readings_ =
-      std::make_shared<std::counting_semaphore<>>(0);
-  std::promise<void> opened_;
-  std::shared_future<void> gate_;
-  bool open_ = false;
+  std::shared_ptr<HangingSource> driver_ = std::make_shared<HangingSource>(
+      std::vector<std::string>{kA, kB}, std::set<std::string>{});
+  std::shared_ptr<HangingSource> host_ = std::make_shared<HangingSource>(
+      std::vector<std::string>{"cpu"}, std::set<std::string>{});
+  std::unique_ptr<DeviceMonitor> monitor_;
 };
 
-// Hands a callback's answer to the test.
-class Answer {
- public:
-  DeviceMonitor::SnapshotCallback Callback() {
-    return [this](absl::StatusOr<SnapshotPtr> snapshot) {
-      promise_.set_value(std::move(snapshot));
-    };
+bool IsLate(const Device& device) { return !device.read_error.empty(); }
+bool IsRead(const Device& device) { return device.read_error.empty(); }
+
+TEST_F(DeviceMonitorTest, ShowsTheDevicesInTheirOrderEachWithItsReading) {
+  Start(kOnce);
+  const DeviceSnapshot all = All();
+  ASSERT_EQ(all.devices.size(), 3U);
+  EXPECT_EQ(all.devices[0].id, kA);
+  EXPECT_EQ(all.devices[1].id, kB);
+  EXPECT_EQ(all.devices[2].id, "cpu");
+  EXPECT_NE(all.devices[0].snapshot_id, all.devices[1].snapshot_id);
+  for (const Device& device : all.devices) {
+    EXPECT_GT(device.snapshot_id, 0);
+    EXPECT_TRUE(device.sample_time.has_value());
   }
-  absl::StatusOr<SnapshotPtr> Get() { return promise_.get_future().get(); }
-
- private:
-  std::promise<absl::StatusOr<SnapshotPtr>> promise_;
-};
-
-TEST(FindDeviceTest, FindsByIdOrGivesNull) {
-  const DeviceSnapshot snapshot = OneGpu();
-  EXPECT_EQ(FindDevice(snapshot, "GPU-aaaa"), snapshot.devices.data());
-  EXPECT_EQ(FindDevice(snapshot, "GPU-"), nullptr);
 }
 
-TEST(DeviceMonitorTest, HasNothingBeforeTheFirstReading) {
-  HangingDriver driver;
-  DeviceMonitor monitor(driver.Reader(), hours(1));
-  EXPECT_EQ(monitor.Latest(), nullptr);
-  driver.LetGo();
+TEST_F(DeviceMonitorTest, OneThatHangsHoldsUpNoOther) {
+  driver_->Hang(kA);
+  Start(kOnce);
+  // Asked for by name they are there before it, which is not even late yet.
+  ASSERT_TRUE(WhenRead("cpu").get().ok());
+  ASSERT_TRUE(WhenRead(kB).get().ok());
+  EXPECT_EQ(monitor_->Latest(), nullptr) << "not all have been read";
+  const DeviceReading other = monitor_->ReadNow(kB, minutes(1));
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_EQ((*other)->free, GiB(79));
+  EXPECT_TRUE(monitor_->ReadNow("cpu", minutes(1)).ok());
 }
 
-TEST(DeviceMonitorTest, AnswersWaitersAsSoonAsTheFirstReadingIsIn) {
-  HangingDriver driver;
-  DeviceMonitor monitor(driver.Reader(), hours(1));
-  Answer answer;
-  monitor.WhenRead(hours(1), answer.Callback());
-  driver.LetGo();
-  const auto snapshot = answer.Get();
-  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
-  EXPECT_EQ((*snapshot)->id, 1);
-  EXPECT_EQ((*snapshot)->devices[0].id, "GPU-aaaa");
-  EXPECT_EQ(monitor.Latest(), *snapshot);
+TEST_F(DeviceMonitorTest, OneThatHangsIsUnknownUntilItAnswers) {
+  Start(kSoon);
+  const Device before = WaitUntil(kA, IsRead);
+  driver_->Hang(kA);
+  const Device late = WaitUntil(kA, IsLate);
+  EXPECT_THAT(late.read_error, HasSubstr("nvidia-smi"));
+  EXPECT_EQ(late.total, GiB(80));
+  EXPECT_EQ(late.used, std::nullopt);
+  EXPECT_EQ(late.free, std::nullopt);
+  EXPECT_GE(late.snapshot_id, before.snapshot_id);
+  EXPECT_TRUE(late.sample_time.has_value());
+  EXPECT_EQ(monitor_->ReadNow(kA, hours(1)).status().code(),
+            absl::StatusCode::kDeadlineExceeded)
+      << "without waiting for a driver that is known to hang";
+  driver_->LetGo(kA);
+  const Device after = WaitUntil(kA, IsRead);
+  EXPECT_EQ(after.free, GiB(79));
+  EXPECT_GT(after.snapshot_id, late.snapshot_id);
 }
 
-TEST(DeviceMonitorTest, AnswersAtOnceOnceThereIsAReading) {
-  DeviceMonitor monitor(OneGpu, hours(1));
-  ASSERT_TRUE(monitor.ReadNow(seconds(30)).ok());
+TEST_F(DeviceMonitorTest, OneThatNeverAnsweredIsNamedAfterItsDeadline) {
+  driver_->Hang(kB);
+  Start(kLateSoon);
+  const Device late = WaitUntil(kB, IsLate);
+  EXPECT_EQ(late.display_name, "unread");
+  EXPECT_EQ(late.snapshot_id, 0);
+  EXPECT_FALSE(late.sample_time.has_value());
+  WaitUntil("cpu", IsRead);
+  EXPECT_TRUE(All().gpus_known);
+}
+
+TEST_F(DeviceMonitorTest, ADriverThatCannotEvenListHoldsUpNoOther) {
+  driver_->Hang(kList);
+  Start(kLateSoon);
+  WaitUntil("cpu", IsRead);
+  const DeviceSnapshot all = All();
+  ASSERT_EQ(all.devices.size(), 2U);
+  EXPECT_FALSE(all.gpus_known);
+  EXPECT_EQ(all.devices[0].id, kUnreadableGpu);
+  EXPECT_THAT(all.devices[0].read_error, HasSubstr("nvidia-smi"));
+  EXPECT_EQ(all.devices[1].id, "cpu");
+  EXPECT_EQ(monitor_->ReadNow(kA, hours(1)).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  driver_->LetGo(kList);
+  EXPECT_EQ(WaitUntil(kA, IsRead).id, kA);
+}
+
+TEST_F(DeviceMonitorTest, ADeviceWhoseNameNobodyKnowsYetMayBeAnyOne) {
+  driver_->HideNames();
+  driver_->Hang(kA);
+  Start(kLateSoon);
+  EXPECT_FALSE(All().gpus_known);
+  EXPECT_EQ(monitor_->ReadNow(kA, hours(1)).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST_F(DeviceMonitorTest, ADeviceThatIsGoneIsNotFound) {
+  Start({.interval = milliseconds(1), .deadline = hours(1)});
+  ASSERT_TRUE(monitor_->ReadNow(kB, hours(1)).ok());
+  driver_->SetIds({kA});
+  while (FindDevice(All(), kB) != nullptr) std::this_thread::yield();
+  const absl::Status gone = monitor_->ReadNow(kB, hours(1)).status();
+  EXPECT_EQ(gone.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(gone.message()), HasSubstr(kB));
+}
+
+TEST_F(DeviceMonitorTest, ADeviceThatHangsNeverGetsASecondThread) {
+  driver_->Hang(kA);
+  Start(kSoon);
+  WaitUntil(kA, IsLate);
+  driver_->SetIds({kB});
+  while (FindDevice(All(), kA) != nullptr) std::this_thread::yield();
+  driver_->SetIds({kA, kB});
+  WaitUntil(kA, IsLate);
+  EXPECT_EQ(driver_->Hanging(kA), 1);
+  driver_->LetGo(kA);
+  WaitUntil(kA, IsRead);
+}
+
+TEST_F(DeviceMonitorTest, AnswersAtOnceOnceAllHaveBeenRead) {
+  Start(kOnce);
+  All();
   std::optional<SnapshotPtr> answered;
-  monitor.WhenRead(milliseconds(0), [&](absl::StatusOr<SnapshotPtr> snapshot) {
-    if (snapshot.ok()) answered = *snapshot;
+  monitor_->WhenRead("", milliseconds(0), [&](absl::StatusOr<SnapshotPtr> now) {
+    if (now.ok()) answered = *now;
   });
-  EXPECT_TRUE(answered.has_value());
+  ASSERT_TRUE(answered.has_value());
+  EXPECT_EQ(monitor_->Latest(), *answered);
 }
 
-TEST(DeviceMonitorTest, EndsAWaitWhosePatienceIsOverWhileTheDriverHangs) {
-  HangingDriver driver;
-  DeviceMonitor monitor(driver.Reader(), hours(1));
-  Answer patient;
-  Answer impatient;
-  monitor.WhenRead(hours(1), patient.Callback());
-  monitor.WhenRead(milliseconds(1), impatient.Callback());
-  const auto refused = impatient.Get();
+TEST_F(DeviceMonitorTest, EndsAWaitWhosePatienceIsOver) {
+  driver_->Hang(kA);
+  Start(kOnce);
+  auto patient = WhenRead("");
+  const auto refused = WhenRead("", milliseconds(1)).get();
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(ReasonOf(refused.status()), "DEVICES_NOT_READ");
-  driver.LetGo();
-  EXPECT_TRUE(patient.Get().ok());
+  driver_->LetGo(kA);
+  EXPECT_TRUE(patient.get().ok());
 }
 
-TEST(DeviceMonitorTest, ReadNowGivesAReadingThatBeganAfterTheCall) {
-  DeviceMonitor monitor(OneGpu, hours(1));
-  const auto first = monitor.ReadNow(seconds(30));
-  const auto second = monitor.ReadNow(seconds(30));
+TEST_F(DeviceMonitorTest, ReadNowGivesAReadingThatBeganAfterTheCall) {
+  Start(kOnce);
+  const DeviceReading first = monitor_->ReadNow(kA, minutes(1));
+  const DeviceReading second = monitor_->ReadNow(kA, minutes(1));
   ASSERT_TRUE(first.ok()) << first.status();
   ASSERT_TRUE(second.ok()) << second.status();
-  EXPECT_GT((*second)->id, (*first)->id);
-  EXPECT_GE((*second)->time, (*first)->time);
+  EXPECT_GT((*second)->snapshot_id, (*first)->snapshot_id);
 }
 
-TEST(DeviceMonitorTest, ReadNowGivesUpWhenTheDriverHangs) {
-  HangingDriver driver;
-  DeviceMonitor monitor(driver.Reader(), hours(1));
-  EXPECT_EQ(monitor.ReadNow(milliseconds(1)).status().code(),
+TEST_F(DeviceMonitorTest, ReadNowGivesUpWhenItsPatienceIsOver) {
+  driver_->Hang(kA);
+  Start(kOnce);
+  driver_->WaitForCalls(kA, 1);
+  EXPECT_EQ(monitor_->ReadNow(kA, milliseconds(1)).status().code(),
             absl::StatusCode::kDeadlineExceeded);
-  driver.LetGo();
 }
 
-TEST(DeviceMonitorTest, ReadsAgainAfterTheInterval) {
-  std::promise<void> third;
-  int readings = 0;
-  DeviceMonitor monitor(
-      [&] {
-        if (++readings == 3) third.set_value();
-        return OneGpu();
-      },
-      milliseconds(1));
-  EXPECT_EQ(third.get_future().wait_for(seconds(30)),
-            std::future_status::ready);
+TEST_F(DeviceMonitorTest, ReadsAgainAfterTheInterval) {
+  Start({.interval = milliseconds(1), .deadline = hours(1)});
+  driver_->WaitForCalls(kA, 3);
+  driver_->WaitForCalls(kList, 3);
 }
 
-TEST(DeviceMonitorTest, LeavesAHangingReadingBehindWhenDestroyed) {
-  HangingDriver driver;
-  Answer answer;
-  {
-    DeviceMonitor monitor(driver.Reader(), hours(1));
-    driver.WaitForAReading();
-    monitor.WhenRead(hours(1), answer.Callback());
-  }
-  EXPECT_EQ(answer.Get().status().code(), absl::StatusCode::kUnavailable);
+TEST_F(DeviceMonitorTest, LeavesHangingReadingsBehindWhenStopped) {
+  driver_->Hang(kA);
+  Start(kLateSoon);
+  WaitUntil(kA, IsLate);
+  WaitUntil(kB, IsRead);
+  driver_->Hang(kB);
+  auto waiting = std::async(std::launch::async, [this] {
+    return monitor_->ReadNow(kB, hours(1)).status();
+  });
+  driver_->WaitForCalls(kB, 2);
+  // One is late and not waited for, or the patience would be used up.
+  WaitUntil(kB, IsLate);
+  monitor_->Stop(hours(1));
+  EXPECT_FALSE(waiting.get().ok());
+  EXPECT_EQ(driver_->Hanging(kA), 1);
 }
 
-TEST(DeviceMonitorTest, EndsWaitsAtOnceWhenStopped) {
-  DeviceMonitor monitor(OneGpu, hours(1));
-  ASSERT_TRUE(monitor.ReadNow(seconds(30)).ok());
-  monitor.Stop();
-  EXPECT_NE(monitor.Latest(), nullptr);
-  EXPECT_EQ(monitor.ReadNow(hours(1)).status().code(),
+TEST_F(DeviceMonitorTest, WaitsForAReadingThatIsNotLateNoLongerThanToldTo) {
+  driver_->Hang(kA);
+  Start(kOnce);
+  driver_->WaitForCalls(kA, 1);
+  auto waiting = WhenRead("");
+  monitor_->Stop(milliseconds(1));
+  EXPECT_EQ(waiting.get().status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(WhenRead(kA).get().status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(DeviceMonitorTest, KeepsWhatItHasReadWhenStopped) {
+  Start(kOnce);
+  All();
+  monitor_->Stop(minutes(1));
+  ASSERT_NE(monitor_->Latest(), nullptr);
+  EXPECT_EQ(monitor_->Latest()->devices.size(), 3U);
+  EXPECT_EQ(monitor_->ReadNow(kA, hours(1)).status().code(),
             absl::StatusCode::kUnavailable);
-}
-
-TEST(DeviceMonitorTest, AnswersWhoAsksAfterItWasStoppedWithoutAReading) {
-  HangingDriver driver;
-  DeviceMonitor monitor(driver.Reader(), hours(1));
-  monitor.Stop();
-  Answer answer;
-  monitor.WhenRead(hours(1), answer.Callback());
-  EXPECT_EQ(answer.Get().status().code(), absl::StatusCode::kUnavailable);
-}
-
-TEST(SystemDeviceReaderTest, ListsTheCpuAndSaysWhyThereIsNoGpu) {
-  const DeviceSnapshot snapshot =
-      SystemDeviceReader("libnothing-of-this-name.so.1")();
-  ASSERT_EQ(snapshot.devices.size(), 1U);
-  const Device& cpu = snapshot.devices[0];
-  EXPECT_EQ(cpu.id, "cpu");
-  EXPECT_TRUE(cpu.is_cpu);
-  EXPECT_EQ(*cpu.used + *cpu.free, *cpu.total);
-  EXPECT_GT(*cpu.free, Bytes(0));
-  EXPECT_THAT(snapshot.gpu_absence_reason,
-              testing::HasSubstr("no NVIDIA driver"));
-}
-
-TEST(SystemDeviceReaderTest, ALostGpuKeepsItsName) {
-  const DeviceReader read = SystemDeviceReader(MEMPLAN_FAKE_NVML);
-  ASSERT_EQ(read().devices.size(), 3U);
-  setenv("FAKE_NVML_SITUATION", "second_gpu_lost", 1);
-  const DeviceSnapshot snapshot = read();
-  unsetenv("FAKE_NVML_SITUATION");
-  ASSERT_EQ(snapshot.devices.size(), 3U);
-  EXPECT_EQ(snapshot.devices[1].id, "GPU-bbbb");
-  EXPECT_NE(snapshot.devices[1].read_error, "");
-}
-
-TEST(SystemDeviceReaderTest, ListsGpusBeforeTheCpu) {
-  const DeviceSnapshot snapshot = SystemDeviceReader(MEMPLAN_FAKE_NVML)();
-  ASSERT_EQ(snapshot.devices.size(), 3U);
-  EXPECT_EQ(snapshot.devices[0].id, "GPU-aaaa");
-  EXPECT_EQ(snapshot.devices[2].id, "cpu");
-  EXPECT_EQ(snapshot.gpu_absence_reason, "");
 }
 
 }  // namespace

@@ -56,11 +56,13 @@ TEST(BuildFamiliesTest, WhatIsNotKnownHasNoSeries) {
   const std::string page = Page(input);
   EXPECT_THAT(page, HasSubstr("memplan_device_up{device=\"GPU-lost\"} 0\n"));
   EXPECT_THAT(page, Not(HasSubstr("total_bytes{device=\"GPU-lost\"}")));
+  EXPECT_THAT(page, Not(HasSubstr("age_seconds{device=\"GPU-lost\"}")));
 }
 
-TEST(BuildFamiliesTest, TellsTheSnapshotsAge) {
+TEST(BuildFamiliesTest, TellsHowOldADevicesSnapshotIs) {
   EXPECT_THAT(Page(SampleMetrics()),
-              HasSubstr("memplan_device_snapshot_age_seconds 2.5\n"));
+              HasSubstr("memplan_device_snapshot_age_seconds{device="
+                        "\"GPU-aaaa\"} 2.5\n"));
 }
 
 TEST(BuildFamiliesTest, HasNoDevicesBeforeTheFirstReading) {

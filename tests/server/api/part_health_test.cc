@@ -19,10 +19,12 @@ const std::chrono::system_clock::time_point kNow{seconds(1000)};
 
 DeviceSnapshot OneGpu() {
   DeviceSnapshot snapshot;
-  snapshot.time = kNow - seconds(2);
   snapshot.devices.emplace_back().id = "GPU-1";
   snapshot.devices.emplace_back().id = "cpu";
   snapshot.devices.back().is_cpu = true;
+  for (Device& device : snapshot.devices) {
+    device.sample_time = kNow - seconds(2);
+  }
   return snapshot;
 }
 
@@ -38,7 +40,7 @@ TEST(DevicesHealthTest, FailsBeforeTheFirstReadingAndWhenItIsOld) {
   const DeviceSnapshot snapshot = OneGpu();
   const PartStatus part = DevicesHealth(&snapshot, kNow + seconds(9), 0);
   EXPECT_FALSE(part.healthy);
-  EXPECT_THAT(part.detail, HasSubstr("11 s old"));
+  EXPECT_THAT(part.detail, HasSubstr("GPU-1: the last reading is 11 s old"));
 }
 
 TEST(DevicesHealthTest, FailsWhenADeviceCannotBeRead) {

@@ -21,7 +21,6 @@ inline Trial FittingTrial(int64_t batch, int64_t allocated) {
 
 inline MetricsInput SampleMetrics() {
   DeviceSnapshot snapshot;
-  snapshot.time = Time(std::chrono::milliseconds(2'000'000));
   Device& gpu = snapshot.devices.emplace_back();
   gpu.id = "GPU-aaaa";
   gpu.display_name = "NVIDIA \"H200\"";
@@ -32,6 +31,7 @@ inline MetricsInput SampleMetrics() {
   gpu.used = Bytes(300);
   gpu.free = Bytes(600);
   gpu.unattributed = Bytes(9);
+  gpu.sample_time = Time(std::chrono::milliseconds(2'000'000));
 
   Probe search;
   search.spec.model_sha256 = std::string(64, 'a');

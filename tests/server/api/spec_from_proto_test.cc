@@ -319,6 +319,22 @@ TEST_F(CheckAgainstDevicesTest, TakesACapUpToTheWholeDevice) {
   EXPECT_THAT(CheckAgainstDevices(spec_, snapshot_), IsOk());
 }
 
+TEST_F(CheckAgainstDevicesTest, DoesNotKnowADeviceOfADriverThatHangs) {
+  spec_.device_id = "GPU-other";
+  snapshot_.gpus_known = false;
+  EXPECT_THAT(
+      CheckAgainstDevices(spec_, snapshot_),
+      FailsWith(absl::StatusCode::kUnavailable, "DEVICES_NOT_READ", ""));
+}
+
+TEST_F(CheckAgainstDevicesTest, TakesNoNameThatStandsInForTheDrivers) {
+  snapshot_.devices[0].id = "GPU-unreadable-0";
+  spec_.device_id = "GPU-unreadable-0";
+  EXPECT_THAT(
+      CheckAgainstDevices(spec_, snapshot_),
+      FailsWith(absl::StatusCode::kUnavailable, "DEVICES_NOT_READ", ""));
+}
+
 TEST_F(CheckAgainstDevicesTest, RefusesACapAboveTheDevice) {
   spec_.limit.cap = MiB(8) + Bytes(1);
   const absl::Status status = CheckAgainstDevices(spec_, snapshot_);

@@ -299,7 +299,9 @@ TEST(DeviceToProtoTest, CarriesEverythingTheDriverGave) {
   device.pci_bus_id = "00000000:17:00.0";
   device.nvml_index = 0;
   device.driver_version = "580";
-  EXPECT_THAT(ToProto(device, AtMicros(4'000'000)), EqualsText(R"pb(
+  device.snapshot_id = 17;
+  device.sample_time = AtMicros(4'000'000);
+  EXPECT_THAT(ToProto(device), EqualsText(R"pb(
                 id: "GPU-aaaa"
                 kind: DEVICE_KIND_CUDA
                 display_name: "NVIDIA H200"
@@ -314,6 +316,7 @@ TEST(DeviceToProtoTest, CarriesEverythingTheDriverGave) {
                 nvml_index: 0
                 driver_version: "580"
                 sample_time { seconds: 4 }
+                snapshot_id: 17
               )pb"));
 }
 
@@ -321,10 +324,9 @@ TEST(DeviceToProtoTest, LeavesWhatTheDriverDidNotGiveUnset) {
   Device device;
   device.id = "GPU-aaaa";
   device.read_error = "GPU is lost";
-  EXPECT_THAT(ToProto(device, AtMicros(0)), EqualsText(R"pb(
+  EXPECT_THAT(ToProto(device), EqualsText(R"pb(
                 id: "GPU-aaaa"
                 kind: DEVICE_KIND_CUDA
-                sample_time {}
                 read_error: "GPU is lost"
               )pb"));
 }

@@ -13,18 +13,21 @@ class DeviceRoomTest : public ::testing::Test {
  protected:
   DeviceRoomTest() {
     probe_.spec.device_id = "GPU-1";
-    snapshot_.devices.resize(2);
-    Gpu().id = "GPU-1";
-    Gpu().total = GiB(80);
-    Gpu().free = GiB(10);
-    Gpu().processes = {{4711, "python", GiB(70)}};
-    snapshot_.devices[1].id = "cpu";
-    snapshot_.devices[1].is_cpu = true;
-    snapshot_.devices[1].free = GiB(4);
+    device_.id = "GPU-1";
+    device_.total = GiB(80);
+    device_.free = GiB(10);
+    device_.processes = {{4711, "python", GiB(70)}};
   }
-  Device& Gpu() { return snapshot_.devices[0]; }
+  // With 4 GiB left.
+  void UseCpu() {
+    probe_.spec.device_id = "cpu";
+    device_ = Device();
+    device_.id = "cpu";
+    device_.is_cpu = true;
+    device_.free = GiB(4);
+  }
   DeviceReading Reading() const {
-    return std::make_shared<const DeviceSnapshot>(snapshot_);
+    return std::make_shared<const Device>(device_);
   }
   std::optional<WaitingFor> Missing() const {
     return WhatIsMissing(probe_, Reading());
@@ -37,7 +40,7 @@ class DeviceRoomTest : public ::testing::Test {
   }
 
   Probe probe_;
-  DeviceSnapshot snapshot_;
+  Device device_;
 };
 
 TEST_F(DeviceRoomTest, ABudgetNeedsItself) {
@@ -59,12 +62,12 @@ TEST_F(DeviceRoomTest, ACapNeedsAContextBesides) {
 
 TEST_F(DeviceRoomTest, WithoutALimitAContextIsEnoughToBegin) {
   EXPECT_FALSE(Missing());
-  Gpu().free = MiB(100);
+  device_.free = MiB(100);
   EXPECT_THAT(WordsFor(WaitingReason::kRoom), HasSubstr("context alone"));
 }
 
 TEST_F(DeviceRoomTest, OnTheCpuTheHostsMemoryCounts) {
-  probe_.spec.device_id = "cpu";
+  UseCpu();
   probe_.spec.limit.cap = GiB(4);
   EXPECT_FALSE(Missing());
   probe_.spec.limit.cap = GiB(5);
@@ -75,38 +78,41 @@ TEST_F(DeviceRoomTest, OnTheCpuTheHostsMemoryCounts) {
 TEST_F(DeviceRoomTest, MayWaitToBeAlone) {
   probe_.spec.only_when_idle = true;
   EXPECT_THAT(WordsFor(WaitingReason::kIdle), HasSubstr("pid 4711"));
-  Gpu().processes.clear();
+  device_.processes.clear();
   EXPECT_FALSE(Missing());
 }
 
 TEST_F(DeviceRoomTest, TellsOfADeviceThatIsLostOrNotRead) {
-  Gpu().read_error = "GPU is lost";
+  device_.read_error = "GPU is lost";
   EXPECT_THAT(WordsFor(WaitingReason::kDeviceLost), HasSubstr("GPU is lost"));
-  probe_.spec.device_id = "GPU-2";
-  EXPECT_THAT(WordsFor(WaitingReason::kDeviceLost), HasSubstr("GPU-2"));
-  const auto missing =
+  auto missing = WhatIsMissing(probe_, absl::NotFoundError("GPU-1 is gone"));
+  ASSERT_TRUE(missing);
+  EXPECT_EQ(missing->reason, WaitingReason::kDeviceLost);
+  EXPECT_EQ(missing->words, "GPU-1 is gone");
+  missing =
       WhatIsMissing(probe_, absl::DeadlineExceededError("the driver hangs"));
   ASSERT_TRUE(missing);
   EXPECT_EQ(missing->reason, WaitingReason::kDeviceNotRead);
 }
 
 TEST_F(DeviceRoomTest, TakesUnknownMemoryForRoom) {
-  Gpu().free.reset();
+  device_.free.reset();
   probe_.spec.limit.budget = GiB(70);
   EXPECT_FALSE(Missing());
-  Gpu().used = GiB(70);
-  Gpu().driver_reserve = GiB(1);
+  device_.used = GiB(70);
+  device_.driver_reserve = GiB(1);
   EXPECT_THAT(WordsFor(WaitingReason::kRoom), HasSubstr("9.00 GiB left"));
 }
 
 TEST_F(DeviceRoomTest, ADevicesIdentityIsWhatTrialsDependOn) {
-  const std::string before = DeviceIdentity("GPU-1", Reading());
-  Gpu().free = GiB(1);
-  EXPECT_EQ(DeviceIdentity("GPU-1", Reading()), before);
-  Gpu().driver_version = "571";
-  EXPECT_THAT(DeviceIdentity("GPU-1", Reading()), Not(before));
-  EXPECT_EQ(DeviceIdentity("GPU-9", Reading()), "");
-  EXPECT_EQ(DeviceIdentity("cpu", Reading()), "cpu");
+  const std::string before = DeviceIdentity(Reading());
+  device_.free = GiB(1);
+  EXPECT_EQ(DeviceIdentity(Reading()), before);
+  device_.driver_version = "571";
+  EXPECT_THAT(DeviceIdentity(Reading()), Not(before));
+  EXPECT_EQ(DeviceIdentity(absl::NotFoundError("gone")), "");
+  UseCpu();
+  EXPECT_EQ(DeviceIdentity(Reading()), "cpu");
 }
 
 }  // namespace

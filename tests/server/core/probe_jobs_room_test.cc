@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <mutex>
+#include <string>
 
 #include "server/jobs/device_room.h"
 #include "tests/server/core/probe_jobs_fixture.h"
@@ -28,26 +30,20 @@ class RoomTest : public ::memplan::testing::ProbeJobsFixture {
 
   void SetFree(const std::string& id, Bytes free) {
     const std::lock_guard lock(mutex_);
-    for (Device& device : snapshot_.devices) {
-      if (device.id == id) device.free = free;
-      if (device.id == id) return;
-    }
-    Device device;
-    device.id = id;
-    device.free = free;
-    snapshot_.devices.push_back(device);
+    devices_[id].id = id;
+    devices_[id].free = free;
   }
-  void SetError(const absl::Status& error) {
+  void SetError(const std::string& id, const absl::Status& error) {
     const std::lock_guard lock(mutex_);
-    error_ = error;
+    errors_[id] = error;
   }
   ProbeJobs::Options WithRoom() {
     ProbeJobs::Options options;
     options.look_again = milliseconds(1);
-    options.read_devices = [this]() -> DeviceReading {
+    options.read_device = [this](const std::string& id) -> DeviceReading {
       const std::lock_guard lock(mutex_);
-      if (!error_.ok()) return error_;
-      return std::make_shared<const DeviceSnapshot>(snapshot_);
+      if (!errors_[id].ok()) return errors_[id];
+      return std::make_shared<const Device>(devices_[id]);
     };
     return options;
   }
@@ -62,8 +58,8 @@ class RoomTest : public ::memplan::testing::ProbeJobsFixture {
   }
 
   std::mutex mutex_;
-  DeviceSnapshot snapshot_;
-  absl::Status error_;
+  std::map<std::string, Device> devices_;
+  std::map<std::string, absl::Status> errors_;
 };
 
 TEST_F(RoomTest, AProbeWaitsUntilItsDeviceHasRoom) {
@@ -93,11 +89,13 @@ TEST_F(RoomTest, OneBehindItThatHasRoomPasses) {
 
 TEST_F(RoomTest, AProbeDoesNotRunOnADeviceThatNobodyCanRead) {
   Start(5, WithRoom());
-  SetError(absl::DeadlineExceededError("the driver hangs"));
+  SetError("GPU-1", absl::DeadlineExceededError("the driver hangs"));
   const std::string id = CreateId(WithBudget(GiB(1)));
   EXPECT_EQ(WaitUntilItWaits(id)->waiting_for->reason,
             WaitingReason::kDeviceNotRead);
-  SetError(absl::OkStatus());
+  EXPECT_EQ(WaitForEnd(CreateId(WithBudget(GiB(1), "GPU-2")))->state,
+            ProbeState::kSucceeded);
+  SetError("GPU-1", absl::OkStatus());
   EXPECT_EQ(WaitForEnd(id)->state, ProbeState::kSucceeded);
 }
 

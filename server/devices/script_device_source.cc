@@ -1,9 +1,11 @@
-#include "server/devices/script_device_reader.h"
+#include "server/devices/script_device_source.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <exception>
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -79,6 +81,15 @@ std::optional<Bytes> Amount(const json& object, const std::string& pointer,
   return Bytes(found->get<int64_t>());
 }
 
+bool Flag(const json& object, const std::string& pointer, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end()) return false;
+  if (!found->is_boolean()) {
+    throw WrongScript(pointer + "/" + name, "true or false is needed");
+  }
+  return found->get<bool>();
+}
+
 const json& Array(const json& object, const std::string& pointer,
                   const char* name) {
   static const json none = json::array();
@@ -131,7 +142,7 @@ void Complete(Device& device, const std::string& pointer) {
 Device DeviceFrom(const json& object, const std::string& pointer) {
   CheckObject(object, pointer,
               {"id", "name", "total", "driver_reserve", "used", "processes",
-               "driver_version", "read_error"});
+               "driver_version", "read_error", "hangs"});
   Device device;
   device.id = Text(object, pointer, "id");
   device.is_cpu = device.id == "cpu";
@@ -161,31 +172,39 @@ Device DeviceFrom(const json& object, const std::string& pointer) {
   return device;
 }
 
-DeviceSnapshot SnapshotFrom(const json& script) {
+const Device* FindIn(const DeviceScript& script, std::string_view id) {
+  const auto found =
+      std::find_if(script.devices.begin(), script.devices.end(),
+                   [id](const Device& device) { return device.id == id; });
+  return found == script.devices.end() ? nullptr : &*found;
+}
+
+DeviceScript ScriptFrom(const json& script) {
   CheckObject(script, "", {"devices", "gpu_absence_reason"});
   if (!script.contains("devices")) {
     throw WrongScript("/devices", "an array is needed, which may be empty");
   }
-  DeviceSnapshot snapshot;
+  DeviceScript read;
   const json& devices = Array(script, "", "devices");
   for (size_t i = 0; i < devices.size(); ++i) {
     const std::string pointer = absl::StrCat("/devices/", i);
     Device device = DeviceFrom(devices[i], pointer);
-    if (FindDevice(snapshot, device.id) != nullptr) {
+    if (FindIn(read, device.id) != nullptr) {
       throw WrongScript(pointer + "/id", "another device has this id");
     }
-    snapshot.devices.push_back(std::move(device));
+    if (Flag(devices[i], pointer, "hangs")) read.hanging.insert(device.id);
+    read.devices.push_back(std::move(device));
   }
   const bool has_gpu =
-      std::any_of(snapshot.devices.begin(), snapshot.devices.end(),
+      std::any_of(read.devices.begin(), read.devices.end(),
                   [](const Device& device) { return !device.is_cpu; });
-  snapshot.gpu_absence_reason = Text(script, "", "gpu_absence_reason");
+  read.gpu_absence_reason = Text(script, "", "gpu_absence_reason");
   if (has_gpu) {
-    snapshot.gpu_absence_reason.clear();
-  } else if (snapshot.gpu_absence_reason.empty()) {
-    snapshot.gpu_absence_reason = "the script of devices has none";
+    read.gpu_absence_reason.clear();
+  } else if (read.gpu_absence_reason.empty()) {
+    read.gpu_absence_reason = "the script of devices has none";
   }
-  return snapshot;
+  return read;
 }
 
 // `line 3, column 7` of the byte before `end`.
@@ -198,7 +217,7 @@ std::string PlaceOf(std::string_view text, size_t end) {
   return absl::StrCat("line ", line, ", column ", column);
 }
 
-absl::StatusOr<DeviceSnapshot> ReadScript(const std::string& path) {
+absl::StatusOr<DeviceScript> ReadScript(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return absl::NotFoundError(absl::StrCat(
@@ -207,19 +226,81 @@ absl::StatusOr<DeviceSnapshot> ReadScript(const std::string& path) {
   }
   std::ostringstream text;  // of a folder nothing comes
   text << file.rdbuf();
-  absl::StatusOr<DeviceSnapshot> snapshot =
+  absl::StatusOr<DeviceScript> script =
       ParseDeviceScript(std::move(text).str());
-  if (snapshot.ok()) return snapshot;
+  if (script.ok()) return script;
   return absl::InvalidArgumentError(
       absl::StrCat("the script of devices ", path, ": ",
-                   std::string(snapshot.status().message())));
+                   std::string(script.status().message())));
 }
+
+// Every list and reading takes the file in; a reading that hangs waits until one
+// of those finds that it no longer does.
+class ScriptSource final : public DeviceSource {
+ public:
+  ScriptSource(std::string path, DeviceScript first)
+      : path_(std::move(path)), script_(std::move(first)) {}
+
+  DeviceListing List() override {
+    const std::lock_guard lock(mutex_);
+    TakeIn();
+    DeviceListing listing;
+    listing.gpu_absence_reason = script_.gpu_absence_reason;
+    for (const Device& device : script_.devices) {
+      listing.places.push_back({.key = device.id, .unread = Unread(device)});
+    }
+    if (FindIn(script_, "cpu") == nullptr) {
+      listing.places.push_back(HostPlace());
+    }
+    return listing;
+  }
+
+  Device Read(const DevicePlace& place) override {
+    std::unique_lock lock(mutex_);
+    TakeIn();
+    changed_.wait(lock, [&] { return !script_.hanging.contains(place.key); });
+    if (const Device* device = FindIn(script_, place.key)) return *device;
+    lock.unlock();
+    if (place.unread.is_cpu) return ReadHostAsDevice();
+    Device gone = place.unread;
+    gone.read_error = "the script of devices has it no more";
+    return gone;
+  }
+
+ private:
+  static Device Unread(const Device& device) {
+    Device unread;
+    unread.id = device.id;
+    unread.is_cpu = device.is_cpu;
+    unread.display_name = device.display_name;
+    unread.driver_version = device.driver_version;
+    return unread;
+  }
+
+  // With mutex_ held.
+  void TakeIn() {
+    absl::StatusOr<DeviceScript> now = ReadScript(path_);
+    if (now.ok()) {
+      script_ = *std::move(now);
+    } else {
+      for (Device& device : script_.devices) {
+        device.read_error = std::string(now.status().message());
+      }
+    }
+    changed_.notify_all();
+  }
+
+  const std::string path_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  DeviceScript script_;  // as last read; under mutex_
+};
 
 }  // namespace
 
-absl::StatusOr<DeviceSnapshot> ParseDeviceScript(std::string_view text) {
+absl::StatusOr<DeviceScript> ParseDeviceScript(std::string_view text) {
   try {
-    return SnapshotFrom(json::parse(text));
+    return ScriptFrom(json::parse(text));
   } catch (const json::parse_error& error) {
     return absl::InvalidArgumentError(
         absl::StrCat(PlaceOf(text, error.byte), ": this is no JSON"));
@@ -228,23 +309,10 @@ absl::StatusOr<DeviceSnapshot> ParseDeviceScript(std::string_view text) {
   }
 }
 
-absl::StatusOr<DeviceReader> ScriptDeviceReader(std::string path) {
-  MEMPLAN_ASSIGN_OR_RETURN(DeviceSnapshot first, ReadScript(path));
-  return [path = std::move(path), last = std::move(first)]() mutable {
-    absl::StatusOr<DeviceSnapshot> now = ReadScript(path);
-    if (now.ok()) {
-      last = *std::move(now);
-    } else {
-      for (Device& device : last.devices) {
-        device.read_error = std::string(now.status().message());
-      }
-    }
-    DeviceSnapshot snapshot = last;
-    if (FindDevice(snapshot, "cpu") == nullptr) {
-      snapshot.devices.push_back(ReadHostAsDevice());
-    }
-    return snapshot;
-  };
+absl::StatusOr<std::shared_ptr<DeviceSource>> ScriptDeviceSource(
+    std::string path) {
+  MEMPLAN_ASSIGN_OR_RETURN(DeviceScript first, ReadScript(path));
+  return std::make_shared<ScriptSource>(std::move(path), std::move(first));
 }
 
 }  // namespace memplan

@@ -1,9 +1,11 @@
-#include "server/devices/script_device_reader.h"
+#include "server/devices/script_device_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <future>
+#include <memory>
 
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -65,49 +67,76 @@ TEST(ParseDeviceScriptTest, SaysWhereItIsWrong) {
   EXPECT_THAT(
       ErrorOf(R"({"devices": [{"id": "GPU-a", "processes": [{"pid": "1"}]}]})"),
       HasSubstr("/devices/0/processes/0/pid: "));
+  EXPECT_THAT(ErrorOf(R"({"devices": [{"id": "GPU-a", "hangs": 1}]})"),
+              HasSubstr("/devices/0/hangs: "));
   EXPECT_THAT(
       ErrorOf(R"({"devices": [{"id": "GPU-a", "total": 5, "used": 6}]})"),
       HasSubstr("/devices/0/total: "));
 }
 
-class ScriptDeviceReaderTest : public ::testing::Test {
+class ScriptDeviceSourceTest : public ::testing::Test {
  protected:
   void Write(const std::string& text) const {
     std::ofstream(path_, std::ios::trunc) << text;
   }
+  void Open() {
+    auto source = ScriptDeviceSource(path_);
+    ASSERT_THAT(source, IsOk());
+    source_ = *std::move(source);
+  }
+  DevicePlace PlaceOf(const std::string& id) {
+    for (const DevicePlace& place : source_->List().places) {
+      if (place.key == id) return place;
+    }
+    ADD_FAILURE() << id << " is not listed";
+    return {};
+  }
+  Device Read(const std::string& id) { return source_->Read(PlaceOf(id)); }
+
   TempDir dir_;
   const std::string path_ = dir_.Path("devices.json");
+  std::shared_ptr<DeviceSource> source_;
 };
 
-TEST_F(ScriptDeviceReaderTest, ReadsTheFileAnewEachTime) {
+TEST_F(ScriptDeviceSourceTest, ReadsTheFileAnewEachTime) {
   Write(R"({"devices": [{"id": "GPU-a", "total": 100, "used": 1}]})");
-  auto reader = ScriptDeviceReader(path_);
-  ASSERT_THAT(reader, IsOk());
-  EXPECT_EQ((*reader)().devices[0].free, Bytes(99));
-  EXPECT_EQ((*reader)().devices[1].id, "cpu") << "the host's own";
+  Open();
+  EXPECT_EQ(Read("GPU-a").free, Bytes(99));
+  EXPECT_GT(Read("cpu").total, Bytes(100)) << "the host's own";
+  const DevicePlace place = PlaceOf("GPU-a");
   Write(R"({"devices": [{"id": "GPU-a", "total": 100, "used": 60}]})");
-  EXPECT_EQ((*reader)().devices[0].free, Bytes(40));
+  EXPECT_EQ(source_->Read(place).free, Bytes(40));
+  Write(R"({"devices": []})");
+  EXPECT_THAT(source_->Read(place).read_error, HasSubstr("no more"));
 }
 
-TEST_F(ScriptDeviceReaderTest, LosesItsDevicesWhileTheFileIsWrong) {
+TEST_F(ScriptDeviceSourceTest, LosesItsDevicesWhileTheFileIsWrong) {
   Write(R"({"devices": [{"id": "GPU-a", "total": 100}]})");
-  auto reader = ScriptDeviceReader(path_);
-  ASSERT_THAT(reader, IsOk());
+  Open();
   Write("{");
-  const Device lost = (*reader)().devices[0];
-  EXPECT_EQ(lost.id, "GPU-a");
-  EXPECT_THAT(lost.read_error, HasSubstr(path_));
+  EXPECT_THAT(Read("GPU-a").read_error, HasSubstr(path_));
   Write(R"({"devices": [{"id": "GPU-a", "total": 100}]})");
-  EXPECT_EQ((*reader)().devices[0].read_error, "");
+  EXPECT_EQ(Read("GPU-a").read_error, "");
 }
 
-TEST_F(ScriptDeviceReaderTest, RefusesAtTheStartWhatItCannotRead) {
-  EXPECT_THAT(ScriptDeviceReader(path_).status(),
+TEST_F(ScriptDeviceSourceTest, OneDeviceHangsWhileOthersAnswer) {
+  Write(R"({"devices": [{"id": "GPU-a", "hangs": true}, {"id": "GPU-b"}]})");
+  Open();
+  auto hanging =
+      std::async(std::launch::async, [this] { return Read("GPU-a"); });
+  EXPECT_EQ(Read("GPU-b").id, "GPU-b");
+  Write(R"({"devices": [{"id": "GPU-a", "total": 7}, {"id": "GPU-b"}]})");
+  Read("GPU-b");  // takes the file in
+  EXPECT_EQ(hanging.get().total, Bytes(7));
+}
+
+TEST_F(ScriptDeviceSourceTest, RefusesAtTheStartWhatItCannotRead) {
+  EXPECT_THAT(ScriptDeviceSource(path_).status(),
               StatusIs(absl::StatusCode::kNotFound));
   Write("{\"devices\": 1}");
-  const absl::Status wrong = ScriptDeviceReader(path_).status();
+  const absl::Status wrong = ScriptDeviceSource(path_).status();
   EXPECT_THAT(std::string(wrong.message()), HasSubstr(path_ + ": /devices: "));
-  EXPECT_THAT(ScriptDeviceReader(dir_.Path("")).status(),
+  EXPECT_THAT(ScriptDeviceSource(dir_.Path("")).status(),
               ::testing::Not(IsOk()));
 }
 
