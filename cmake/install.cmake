@@ -1,12 +1,16 @@
-# cmake --install: the programs, which their own folders install, what systemd wants
-# to know of the daemon, and the client library for C++, which
-# find_package(memplan) gives as memplan::client. Components: programs, worker,
-# development, and torch on demand (install_torch.cmake). A prefix can be moved.
+# cmake --install: the programs, which their own folders install, what systemd,
+# Prometheus and Grafana want to know of the daemon, and the client library for
+# C++, which find_package(memplan) gives as memplan::client. Components: programs,
+# worker, development, and torch on demand (install_torch.cmake). A prefix can be
+# moved.
 include(CMakePackageConfigHelpers)
 install(FILES deploy/systemd/memplan-server.service
   DESTINATION lib/systemd/system COMPONENT programs)
 install(FILES deploy/systemd/memplan.conf
   DESTINATION lib/sysusers.d COMPONENT programs)
+install(DIRECTORY deploy/prometheus deploy/grafana
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/memplan COMPONENT programs
+  FILES_MATCHING PATTERN "*.yml" PATTERN "*.json")
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 set(headers_folder ${CMAKE_INSTALL_INCLUDEDIR}/memplan)

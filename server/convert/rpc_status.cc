@@ -24,6 +24,7 @@ constexpr auto kRetryDelays = std::to_array<RetryDelay>({
     {"TOO_MANY_WATCHES", 1},
     {"TOO_MANY_UPLOADS", 1},
     {"UPLOAD_IN_PROGRESS", 1},
+    {"UPLOAD_IDLE", 1},
     {"SERVER_BUSY", 1},
     {"QUEUE_FULL", 10},
     {"SHUTTING_DOWN", 5},

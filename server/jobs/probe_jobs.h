@@ -19,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,8 +37,7 @@ class ModelStore;
 
 // A running total of what happened, for the metrics. Counts since start.
 struct JobCounts {
-  // By outcome, in TrialOutcome's order.
-  std::vector<int64_t> trials_by_outcome;
+  std::map<std::pair<TrialPurpose, TrialOutcome>, int64_t> trials;
   int64_t probes_succeeded = 0;
   int64_t probes_failed = 0;
   int64_t probes_cancelled = 0;

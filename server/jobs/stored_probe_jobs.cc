@@ -19,7 +19,6 @@
 namespace memplan {
 namespace {
 
-constexpr size_t kOutcomes = 7;  // values of TrialOutcome
 // How long Drain waits for workers that it has had killed.
 constexpr std::chrono::seconds kCancelPatience{1};
 
@@ -66,9 +65,7 @@ StoredProbeJobs::StoredProbeJobs(Options options, ProbeStore& store,
       models_(models),
       runner_(runner),
       starts_(options_.workers),
-      requests_(1, std::numeric_limits<size_t>::max()) {
-  counts_.trials_by_outcome.resize(kOutcomes);
-}
+      requests_(1, std::numeric_limits<size_t>::max()) {}
 
 StoredProbeJobs::~StoredProbeJobs() { StoredProbeJobs::Stop(); }
 

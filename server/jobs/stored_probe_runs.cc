@@ -131,7 +131,7 @@ void StoredProbeJobs::KeepTrial(Probe& probe, const Trial& trial,
   ++probe.version;
   (void)Save(probe);
   const std::lock_guard lock(mutex_);
-  ++counts_.trials_by_outcome[static_cast<size_t>(trial.outcome)];
+  ++counts_.trials[{trial.purpose, trial.outcome}];
   table_.Update(probe);
   TellWatchers();
 }

@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "server/metrics/call_families.h"
 #include "server/metrics/model_peaks.h"
+#include "server/metrics/process_families.h"
 
 namespace memplan {
 namespace {
@@ -23,10 +23,21 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
-// In TrialOutcome's order.
-constexpr std::array<std::string_view, 7> kOutcomeWords = {
-    "fits",      "out_of_memory", "shape_refused",  "model_failed",
-    "timed_out", "worker_died",   "sandbox_refused"};
+constexpr std::pair<TrialPurpose, const char*> kPurposes[] = {
+    {TrialPurpose::kProfile, "profile"},
+    {TrialPurpose::kSearch, "search"},
+    {TrialPurpose::kNeighbour, "neighbour"},
+    {TrialPurpose::kVerify, "verify"},
+    {TrialPurpose::kCalibrate, "calibrate"}};
+
+constexpr std::pair<TrialOutcome, const char*> kOutcomes[] = {
+    {TrialOutcome::kFits, "fits"},
+    {TrialOutcome::kOutOfMemory, "out_of_memory"},
+    {TrialOutcome::kShapeRefused, "shape_refused"},
+    {TrialOutcome::kModelFailed, "model_failed"},
+    {TrialOutcome::kTimedOut, "timed_out"},
+    {TrialOutcome::kWorkerDied, "worker_died"},
+    {TrialOutcome::kSandboxRefused, "sandbox_refused"}};
 
 MetricFamily Family(std::string name, std::string help, MetricType type) {
   return {std::move(name), std::move(help), type, {}};
@@ -87,6 +98,7 @@ void AppendDevices(const DeviceSnapshot& snapshot, Time now,
   for (const DeviceBytes& bytes : kDeviceBytes) {
     MetricFamily family = Family(bytes.name, bytes.help, MetricType::Gauge);
     for (const Device& device : snapshot.devices) {
+      if (!device.read_error.empty()) continue;  // what was read once is over
       AddBytes(family, {{"device", device.id}}, device.*bytes.bytes);
     }
     page.push_back(std::move(family));
@@ -169,13 +181,25 @@ void AppendProbes(const MetricsInput& input, std::vector<MetricFamily>& page) {
   }
   page.push_back(std::move(probes));
 
-  MetricFamily trials =
-      Family("memplan_trials_total", "Trials ended since start, by outcome.",
-             MetricType::Counter);
-  for (size_t i = 0; i < kOutcomeWords.size(); ++i) {
-    const auto& counts = input.jobs.trials_by_outcome;
-    AddCount(trials, {{"outcome", std::string(kOutcomeWords[i])}},
-             i < counts.size() ? counts[i] : 0);
+  MetricFamily ended =
+      Family("memplan_probes_ended_total",
+             "Probes ended since start, by outcome.", MetricType::Counter);
+  AddCount(ended, {{"outcome", "succeeded"}}, input.jobs.probes_succeeded);
+  AddCount(ended, {{"outcome", "failed"}}, input.jobs.probes_failed);
+  AddCount(ended, {{"outcome", "cancelled"}}, input.jobs.probes_cancelled);
+  page.push_back(std::move(ended));
+}
+
+void AppendTrials(const JobCounts& jobs, std::vector<MetricFamily>& page) {
+  MetricFamily trials = Family(
+      "memplan_trials_total",
+      "Trials ended since start, by purpose and outcome.", MetricType::Counter);
+  for (const auto& [purpose, purpose_word] : kPurposes) {
+    for (const auto& [outcome, outcome_word] : kOutcomes) {
+      const auto found = jobs.trials.find({purpose, outcome});
+      AddCount(trials, {{"purpose", purpose_word}, {"outcome", outcome_word}},
+               found == jobs.trials.end() ? 0 : found->second);
+    }
   }
   page.push_back(std::move(trials));
 }
@@ -271,6 +295,25 @@ void AppendParts(const MetricsInput& input, std::vector<MetricFamily>& page) {
   page.push_back(std::move(healthy));
 }
 
+void AppendTls(const std::optional<TlsStatus>& tls,
+               std::vector<MetricFamily>& page) {
+  MetricFamily expiry =
+      Family("memplan_tls_certificate_not_after_seconds",
+             "When the certificate that is served expires, in seconds since "
+             "1970.",
+             MetricType::Gauge);
+  MetricFamily failures =
+      Family("memplan_tls_reload_failures_total",
+             "Times that the files of TLS were found to be of no use.",
+             MetricType::Counter);
+  if (tls.has_value()) {
+    Add(expiry, {}, Seconds(tls->expiry.time_since_epoch()));
+    AddCount(failures, {}, tls->failures);
+  }
+  page.push_back(std::move(expiry));
+  page.push_back(std::move(failures));
+}
+
 void AppendStore(const StoreUse& store, const UploadsByOutcome& uploads,
                  std::vector<MetricFamily>& page) {
   MetricFamily bytes =
@@ -312,13 +355,16 @@ std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
                         Seconds(input.start_time.time_since_epoch())));
   if (input.devices != nullptr) {
     AppendDevices(*input.devices, input.now, page);
+    AppendProcesses(*input.devices, input.processes, page);
   }
   AppendModels(LatestModelPeaks(input.probes, kMostModels), page);
   AppendProbes(input, page);
+  AppendTrials(input.jobs, page);
   AppendQueue(input.jobs, page);
   AppendWorkers(input.workers, page);
   AppendSandbox(input.sandbox, page);
   AppendParts(input, page);
+  AppendTls(input.tls, page);
   AppendStore(input.store, input.uploads, page);
   for (MetricFamily& family : CallFamilies(input.calls)) {
     page.push_back(std::move(family));

@@ -8,13 +8,16 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "server/base/call_counts.h"
 #include "server/base/server_status.h"
+#include "server/base/tls_status.h"
 #include "server/devices/device_monitor.h"
 #include "server/jobs/probe_jobs.h"
+#include "server/metrics/process_families.h"
 #include "server/probe/probe.h"
 #include "server/store/model_store.h"
 #include "server/store/upload_counts.h"
@@ -28,15 +31,17 @@ inline constexpr size_t kMostModels = 50;
 // What a page is made of.
 struct MetricsInput {
   Time now;
-  Time start_time;                                   // of the daemon
-  std::string version;                               // of the daemon
-  std::shared_ptr<const DeviceSnapshot> devices;     // null before the first
+  Time start_time;                                // of the daemon
+  std::string version;                            // of the daemon
+  std::shared_ptr<const DeviceSnapshot> devices;  // null before the first
+  ProcessSeries processes;
   std::vector<std::shared_ptr<const Probe>> probes;  // newest first
   JobCounts jobs;
   WorkerCounts workers;
   std::vector<SandboxLayer> sandbox;  // empty until a worker tried it
   std::vector<MethodCalls> calls;
   std::vector<PartStatus> parts;
+  std::optional<TlsStatus> tls;  // unset without TLS
   ServerState state = ServerState::kServing;
   StoreUse store;
   UploadsByOutcome uploads{};

@@ -14,16 +14,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/metrics/bounded_http_server.h"
 
 namespace memplan {
 namespace {
 
 constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
 constexpr char kWordsType[] = "text/plain; charset=utf-8";
-// A connection that says nothing takes one of them for the timeout.
+// Each has one connection at a time, for as long as the limits let it.
 constexpr size_t kThreads = 8;
-constexpr time_t kTimeoutSeconds = 2;
-constexpr size_t kMaxRequestBytes = 4096;
 constexpr std::chrono::seconds kEndPatience{1};
 constexpr int kUnavailable = 503;
 
@@ -33,10 +32,12 @@ void RefuseToShareThePort(socket_t socket) {
   (void)setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 }
 
-// What the serving threads use. One of them may outlive the endpoint: a client
-// that sends its request byte by byte holds a thread for as long as it likes.
+// What the serving threads use. One of them may outlive the endpoint, by what the
+// limits let a slow client have.
 struct Served {
-  httplib::Server server;
+  explicit Served(const HttpLimits& limits) : server(limits) {}
+
+  BoundedHttpServer server;
   std::shared_mutex mutex;
   std::optional<HttpEndpoint::Pages> pages;  // under mutex; unset at the end
   std::promise<void> ended;
@@ -44,17 +45,12 @@ struct Served {
 
 class HttpEndpointOnThread : public HttpEndpoint {
  public:
-  explicit HttpEndpointOnThread(Pages pages) {
+  HttpEndpointOnThread(Pages pages, const HttpLimits& limits)
+      : served_(std::make_shared<Served>(limits)) {
     served_->pages = std::move(pages);
     httplib::Server& server = served_->server;
     server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-    server.set_read_timeout(kTimeoutSeconds);
-    server.set_write_timeout(kTimeoutSeconds);
-    // One request a connection: a scraper that keeps one open would hold a
-    // thread, and the daemon's end, up.
-    server.set_keep_alive_max_count(1);
     server.set_socket_options(RefuseToShareThePort);
-    server.set_payload_max_length(kMaxRequestBytes);
     Serve("/metrics", [](const Pages& shown, httplib::Response& response) {
       response.set_content(MetricsPage(shown.metrics()), kMetricsType);
     });
@@ -118,7 +114,7 @@ class HttpEndpointOnThread : public HttpEndpoint {
         });
   }
 
-  const std::shared_ptr<Served> served_ = std::make_shared<Served>();
+  const std::shared_ptr<Served> served_;
   std::thread thread_;
   std::future<void> ended_;
   int port_ = 0;
@@ -131,8 +127,9 @@ std::string MetricsPage(const std::vector<prometheus::MetricFamily>& families) {
 }
 
 absl::StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::Start(
-    const std::string& host, int port, Pages pages) {
-  auto endpoint = std::make_unique<HttpEndpointOnThread>(std::move(pages));
+    const std::string& host, int port, Pages pages, const HttpLimits& limits) {
+  auto endpoint =
+      std::make_unique<HttpEndpointOnThread>(std::move(pages), limits);
   if (!endpoint->Listen(host, port)) {
     return absl::UnavailableError(absl::StrCat(
         "cannot listen for metrics on ", host, ":", port,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/metrics/http_limits.h"
 
 namespace memplan {
 
@@ -29,7 +30,8 @@ class HttpEndpoint {
   // Listens on `host`:`port` (0 chooses one). Returns kUnavailable, with what to
   // do, if that cannot be had.
   static absl::StatusOr<std::unique_ptr<HttpEndpoint>> Start(
-      const std::string& host, int port, Pages pages);
+      const std::string& host, int port, Pages pages,
+      const HttpLimits& limits = {});
   virtual ~HttpEndpoint() = default;
 
   virtual int port() const = 0;

@@ -185,8 +185,8 @@ absl::Status Daemon::StartServing() {
   disk_ = std::make_unique<WorkQueue>(kDiskThreads, kDiskQueue);
   replays_ = std::make_unique<WorkQueue>(kReplayThreads, kReplayQueue);
   device_service_ = std::make_unique<DeviceService>(*devices_);
-  model_service_ =
-      std::make_unique<ModelService>(*models_, *disk_, places_.uploads);
+  model_service_ = std::make_unique<ModelService>(
+      *models_, *disk_, places_.uploads, options_.upload_idle_timeout);
   plan_service_ = std::make_unique<PlanService>(*replays_, places_.replays);
   probe_service_ = std::make_unique<ProbeService>(
       ProbeSupport{*jobs_, *runner_, *devices_, *disk_, places_.watches,
@@ -229,16 +229,24 @@ absl::Status Daemon::StartRpc() {
   if (!options_.observer_socket.path.empty()) {
     addresses.observer_socket = options_.observer_socket;
   }
+  MEMPLAN_RETURN_IF_ERROR(SecureTcp(addresses));
+  MEMPLAN_ASSIGN_OR_RETURN(
+      rpc_, RpcServer::Start(addresses, options_.rpc, calls_, services));
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::SecureTcp(RpcAddresses& addresses) {
   if (options_.listen && options_.tls.given()) {
-    addresses.credentials = TlsCredentials(options_.tls);
+    MEMPLAN_ASSIGN_OR_RETURN(certificate_, LiveCertificate::Load(options_.tls));
+    addresses.credentials = credentials_ = certificate_->Credentials();
+    certificate_looks_ = std::make_unique<Ticker>(
+        options_.tls.reload_interval, [this] { certificate_->Look(); });
   } else if (options_.listen && !IsLoopback(options_.listen->host)) {
     spdlog::warn(
         "insecure: whoever reaches {} may call, unencrypted and without a "
         "certificate",
         FormatHostPort(*options_.listen));
   }
-  MEMPLAN_ASSIGN_OR_RETURN(
-      rpc_, RpcServer::Start(addresses, options_.rpc, calls_, services));
   return absl::OkStatus();
 }
 
@@ -247,12 +255,17 @@ MetricsInput Daemon::ReadMetrics() const {
           .start_time = start_time_,
           .version = MEMPLAN_VERSION,
           .devices = devices_->Latest(),
+          .processes = {.most = static_cast<size_t>(options_.process_series),
+                        .own_pid = getpid()},
           .probes = jobs_->List(),
           .jobs = jobs_->Counts(),
           .workers = runner_->Counts(),
           .sandbox = AllLayers(runner_->Sandbox()),
           .calls = calls_.Read(),
           .parts = parts(),
+          .tls = certificate_ == nullptr
+                     ? std::nullopt
+                     : std::make_optional(certificate_->Status()),
           .state = state_,
           .store = models_->Use(),
           .uploads = model_service_->uploads()};
@@ -300,6 +313,9 @@ void Daemon::CheckParts() {
       StoreHealth(folder_->path(), *database_),
       options_.worker == kNoWorker ? NoWorkersHealth()
                                    : WorkersHealth(runner_->CheckUsable())};
+  if (certificate_ != nullptr) {
+    now.push_back(TlsHealth(certificate_->Status()));
+  }
   for (const PartStatus& part : now) {
     rpc_->SetPartHealth(part.name, part.healthy);
   }
@@ -349,6 +365,7 @@ void Daemon::Stop() {
   if (state_.exchange(ServerState::kDraining) == ServerState::kServing) Drain();
   part_checks_ = nullptr;
   sweeps_ = nullptr;
+  certificate_looks_ = nullptr;
   stopping_.Cancel();
   if (sandbox_check_.joinable()) sandbox_check_.join();
   // Before the jobs, so that no trial that is left waits for a driver that hangs.

@@ -23,6 +23,7 @@
 #include "server/jobs/probe_jobs.h"
 #include "server/metrics/families.h"
 #include "server/metrics/http_endpoint.h"
+#include "server/program/live_certificate.h"
 #include "server/program/options.h"
 #include "server/program/rpc_server.h"
 #include "server/services/device_service.h"
@@ -75,6 +76,7 @@ class Daemon {
   absl::Status LearnSandbox();
   absl::Status StartServing();
   absl::Status StartRpc();
+  absl::Status SecureTcp(RpcAddresses& addresses);
   MetricsInput ReadMetrics() const;
   ServerStatus ReadStatus() const;
   std::vector<LimitStatus> ReadLimits() const;
@@ -110,7 +112,10 @@ class Daemon {
   std::unique_ptr<ProbeService> probe_service_;
   std::unique_ptr<ServerService> server_service_;
   std::vector<std::unique_ptr<grpc::Service>> observer_services_;
+  std::unique_ptr<LiveCertificate> certificate_;          // null without TLS
+  std::shared_ptr<grpc::ServerCredentials> credentials_;  // of certificate_
   std::unique_ptr<RpcServer> rpc_;
+  std::unique_ptr<Ticker> certificate_looks_;
   std::unique_ptr<Ticker> part_checks_;
   std::unique_ptr<Ticker> sweeps_;
   std::unique_ptr<HttpEndpoint> metrics_page_;

@@ -37,6 +37,7 @@ struct ServerOptions {
   bool insecure = false;
   // Unset: no page.
   std::optional<HostPort> metrics = HostPort{"127.0.0.1", 9464};
+  int64_t process_series = 0;       // of processes on the page; 0: none
   std::string worker;               // path of memplan-worker, or kNoWorker
   std::string worker_library_path;  // its LD_LIBRARY_PATH; empty for none
   // Where the devices are read: `nvml`, or `script:FILE` with made-up ones.
@@ -53,6 +54,8 @@ struct ServerOptions {
   LogLevel log_level = LogLevel::kInfo;
   RpcLimits rpc;
   StoreRules store_rules;
+  // Uploads that send nothing for this long lose their place.
+  std::chrono::milliseconds upload_idle_timeout = std::chrono::minutes(1);
   // How long health says NOT SERVING before new work is refused, so that load
   // balancers can turn away; then how long calls and trials may go on.
   std::chrono::milliseconds drain_delay{0};

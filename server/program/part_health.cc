@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "planner/base/format.h"
+#include "server/program/tls.h"
 #include "server/store/file.h"
 
 namespace memplan {
@@ -90,6 +91,12 @@ PartStatus StoreHealth(const std::string& folder, Database& database) {
 PartStatus WorkersHealth(const absl::Status& usable) {
   if (usable.ok()) return {"workers", true, "can be started"};
   return Failing("workers", std::string(usable.message()));
+}
+
+PartStatus TlsHealth(const TlsStatus& tls) {
+  if (!tls.failure.empty()) return Failing("tls", tls.failure);
+  return {"tls", true,
+          absl::StrCat("the certificate expires on ", DateWords(tls.expiry))};
 }
 
 PartStatus NoWorkersHealth() {

@@ -1,5 +1,5 @@
 // Whether what the daemon stands on works now: its devices, its store, its
-// workers. What health checks and GetServerStatus say of each.
+// workers, its certificate. What health checks and GetServerStatus say of each.
 #ifndef MEMPLAN_SERVER_PROGRAM_PART_HEALTH_H_
 #define MEMPLAN_SERVER_PROGRAM_PART_HEALTH_H_
 
@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "server/base/server_status.h"
+#include "server/base/tls_status.h"
 #include "server/devices/device_monitor.h"
 #include "server/store/database.h"
 
@@ -33,6 +34,9 @@ PartStatus StoreHealth(const std::string& folder, Database& database);
 PartStatus WorkersHealth(const absl::Status& usable);
 // … or none is wanted.
 PartStatus NoWorkersHealth();
+
+// `tls`: healthy if the files of the certificate could be served.
+PartStatus TlsHealth(const TlsStatus& tls);
 
 }  // namespace memplan
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "planner/base/status_macros.h"
-#include "server/devices/script_device_reader.h"
+#include "server/devices/script_device_source.h"
 #include "server/program/host_port.h"
 
 namespace memplan {
@@ -149,6 +149,9 @@ std::vector<Setting> AccessSettings(ServerOptions& options) {
        "Listen beyond loopback without TLS: whoever reaches the port may call"},
       {"metrics", AddressOrNone(options.metrics),
        "Address of the pages /metrics and /healthz, which have no TLS"},
+      {"process_series", CountValue(options.process_series, {0, 1000}),
+       "Processes on GPUs that have a series on that page, the largest; 0 is "
+       "none"},
   };
 }
 
@@ -174,9 +177,10 @@ std::vector<Setting> ConnectionSettings(RpcLimits& rpc) {
   };
 }
 
-std::vector<Setting> StoreSettings(StoreRules& rules) {
+std::vector<Setting> StoreSettings(ServerOptions& options) {
   using std::chrono::hours;
   using std::chrono::seconds;
+  StoreRules& rules = options.store_rules;
   return {
       {"store_max_bytes", BytesValue(rules.max_bytes),
        "The most that models and parts of uploads may take; 0 is no bound"},
@@ -188,6 +192,11 @@ std::vector<Setting> StoreSettings(StoreRules& rules) {
        "Whether the models used least recently make room for an upload"},
       {"part_ttl", DurationValue(rules.part_ttl, {seconds(1), hours(87'600)}),
        "How long the part of a broken upload is kept for its client to go on"},
+      {"upload_idle_timeout",
+       DurationValue(options.upload_idle_timeout, {seconds(1), hours(24)}),
+       "How long an upload may send no message (1 MiB or less) before its "
+       "place "
+       "is given to others"},
   };
 }
 
@@ -257,7 +266,9 @@ void CheckTlsSettings(const TlsFiles& tls, std::vector<std::string>& wrong) {
         "--tls-certificate, --tls-key and --tls-client-ca go together; give "
         "all three or none");
   } else if (all) {
-    const absl::Status usable = CheckTls(tls);
+    const absl::StatusOr<TlsTexts> texts = ReadTls(tls);
+    const absl::Status usable =
+        texts.ok() ? CheckTls(*texts, tls).status() : texts.status();
     if (!usable.ok()) wrong.emplace_back(usable.message());
   }
 }
@@ -291,7 +302,7 @@ std::vector<SettingGroup> Settings(ServerOptions& options) {
   return {{"Places", PlaceSettings(options)},
           {"Access", AccessSettings(options)},
           {"Connections", ConnectionSettings(options.rpc)},
-          {"Store", StoreSettings(options.store_rules)},
+          {"Store", StoreSettings(options)},
           {"Probes", ProbeSettings(options)},
           {"Running", RunningSettings(options)},
           {"Log", LogSettings(options)}};

@@ -1,17 +1,20 @@
 #include "server/program/tls.h"
 
-#include <grpcpp/security/tls_certificate_provider.h>
-#include <grpcpp/security/tls_credentials_options.h>
+#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <memory>
+#include <sstream>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "planner/base/status_macros.h"
 
 namespace memplan {
@@ -24,27 +27,38 @@ struct Freed {
     (void)kFree(object);
   }
 };
-using File = std::unique_ptr<std::FILE, Freed<std::fclose>>;
+using PemBytes = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
-using TimeText = std::unique_ptr<BIO, Freed<BIO_free_all>>;
+using Time = std::chrono::system_clock::time_point;
 
-absl::StatusOr<File> Open(const std::string& path, const char* flag) {
-  File file(std::fopen(path.c_str(), "re"));
-  if (file != nullptr) return file;
+absl::StatusOr<std::string> ReadText(const std::string& path,
+                                     const char* flag) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file.is_open()) text << file.rdbuf();
+  if (file.is_open() && !file.bad()) return text.str();
   return absl::ErrnoToStatus(
-      errno, absl::StrCat("cannot read ", path,
-                          "; let the daemon's user read it, or name another "
-                          "file with ",
-                          flag));
+      errno == 0 ? EIO : errno,
+      absl::StrCat(
+          "cannot read ", path,
+          "; let the daemon's user read it, or name another file with ", flag));
 }
 
-// All certificates of a file; at least one.
-absl::StatusOr<std::vector<Certificate>> ReadCertificates(
-    const std::string& path, const char* flag) {
-  MEMPLAN_ASSIGN_OR_RETURN(const File file, Open(path, flag));
+// For reading; must not outlive `text`.
+PemBytes BytesOf(const std::string& text) {
+  return PemBytes(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+// All certificates of a file's text; at least one.
+absl::StatusOr<std::vector<Certificate>> CertificatesIn(const std::string& text,
+                                                        const std::string& path,
+                                                        const char* flag) {
+  const PemBytes bytes = BytesOf(text);
   std::vector<Certificate> certificates;
-  while (X509* next = PEM_read_X509(file.get(), nullptr, nullptr, nullptr)) {
+  while (X509* next =
+             PEM_read_bio_X509(bytes.get(), nullptr, nullptr, nullptr)) {
     certificates.emplace_back(next);
   }
   ERR_clear_error();
@@ -54,14 +68,16 @@ absl::StatusOr<std::vector<Certificate>> ReadCertificates(
 }
 
 std::string TimeWords(const ASN1_TIME* time) {
-  const TimeText text(BIO_new(BIO_s_mem()));
+  const PemBytes text(BIO_new(BIO_s_mem()));
   if (text == nullptr || ASN1_TIME_print(text.get(), time) != 1) return "?";
   char* bytes = nullptr;
   const long count = BIO_get_mem_data(text.get(), &bytes);
   return std::string(bytes, static_cast<size_t>(count));
 }
 
-absl::Status CheckDates(const X509* certificate, const std::string& path) {
+// Its end, or an error unless it is valid now.
+absl::StatusOr<Time> CheckDates(const X509* certificate,
+                                const std::string& path) {
   const ASN1_TIME* begin = X509_get0_notBefore(certificate);
   const ASN1_TIME* end = X509_get0_notAfter(certificate);
   if (X509_cmp_current_time(end) < 0) {
@@ -74,7 +90,13 @@ absl::Status CheckDates(const X509* certificate, const std::string& path) {
         absl::StrCat("the certificate in ", path, " is valid only from ",
                      TimeWords(begin), " on; see that the clock is right"));
   }
-  return absl::OkStatus();
+  std::tm calendar{};
+  if (ASN1_TIME_to_tm(end, &calendar) != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the certificate in ", path,
+                     " has an end that cannot be read; replace it"));
+  }
+  return std::chrono::system_clock::from_time_t(timegm(&calendar));
 }
 
 // So that OpenSSL never asks at a terminal.
@@ -83,10 +105,11 @@ int NoPassphrase(char* /*buffer*/, int /*size*/, int /*writing*/,
   return 0;
 }
 
-absl::Status CheckKey(const X509& certificate, const TlsFiles& files) {
-  MEMPLAN_ASSIGN_OR_RETURN(const File file, Open(files.key, "--tls-key"));
+absl::Status CheckKey(const X509& certificate, const std::string& text,
+                      const TlsFiles& files) {
+  const PemBytes bytes = BytesOf(text);
   const Key key(
-      PEM_read_PrivateKey(file.get(), nullptr, NoPassphrase, nullptr));
+      PEM_read_bio_PrivateKey(bytes.get(), nullptr, NoPassphrase, nullptr));
   ERR_clear_error();
   if (key == nullptr) {
     return absl::InvalidArgumentError(
@@ -104,35 +127,41 @@ absl::Status CheckKey(const X509& certificate, const TlsFiles& files) {
 
 }  // namespace
 
-absl::Status CheckTls(const TlsFiles& files) {
-  MEMPLAN_ASSIGN_OR_RETURN(
-      const std::vector<Certificate> chain,
-      ReadCertificates(files.certificate, "--tls-certificate"));
+absl::StatusOr<TlsTexts> ReadTls(const TlsFiles& files) {
+  TlsTexts texts;
+  MEMPLAN_ASSIGN_OR_RETURN(texts.certificate,
+                           ReadText(files.certificate, "--tls-certificate"));
+  MEMPLAN_ASSIGN_OR_RETURN(texts.key, ReadText(files.key, "--tls-key"));
+  MEMPLAN_ASSIGN_OR_RETURN(texts.client_ca,
+                           ReadText(files.client_ca, "--tls-client-ca"));
+  return texts;
+}
+
+absl::StatusOr<Time> CheckTls(const TlsTexts& texts, const TlsFiles& files) {
+  MEMPLAN_ASSIGN_OR_RETURN(const std::vector<Certificate> chain,
+                           CertificatesIn(texts.certificate, files.certificate,
+                                          "--tls-certificate"));
+  Time first_end = Time::max();
   for (const Certificate& certificate : chain) {
-    MEMPLAN_RETURN_IF_ERROR(CheckDates(certificate.get(), files.certificate));
+    MEMPLAN_ASSIGN_OR_RETURN(const Time end,
+                             CheckDates(certificate.get(), files.certificate));
+    first_end = std::min(first_end, end);
   }
-  MEMPLAN_RETURN_IF_ERROR(CheckKey(*chain.front(), files));
+  MEMPLAN_RETURN_IF_ERROR(CheckKey(*chain.front(), texts.key, files));
   MEMPLAN_ASSIGN_OR_RETURN(
       const std::vector<Certificate> authorities,
-      ReadCertificates(files.client_ca, "--tls-client-ca"));
-  absl::Status dates = absl::OkStatus();
+      CertificatesIn(texts.client_ca, files.client_ca, "--tls-client-ca"));
+  absl::Status dates;
   for (const Certificate& authority : authorities) {
-    dates = CheckDates(authority.get(), files.client_ca);
-    if (dates.ok()) break;
+    dates = CheckDates(authority.get(), files.client_ca).status();
+    if (dates.ok()) return first_end;
   }
   return dates;
 }
 
-std::shared_ptr<grpc::ServerCredentials> TlsCredentials(const TlsFiles& files) {
-  const auto seconds = static_cast<unsigned int>(files.reload_interval.count());
-  grpc::experimental::TlsServerCredentialsOptions options(
-      std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
-          files.key, files.certificate, files.client_ca, seconds));
-  options.watch_root_certs();
-  options.watch_identity_key_cert_pairs();
-  options.set_cert_request_type(
-      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  return grpc::experimental::TlsServerCredentials(options);
+std::string DateWords(Time time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%SZ", absl::FromChrono(time),
+                          absl::UTCTimeZone());
 }
 
 }  // namespace memplan

@@ -1,17 +1,13 @@
-// Encrypted TCP whose clients show a certificate as well (mTLS). The files are
-// looked at again and again: new connections get what is there, with no restart.
-// Whoever replaces them replaces key and certificate at once, by renaming the
-// folder or a link to it.
+// What encrypted TCP needs, whose clients show a certificate as well (mTLS): three
+// files, and whether a daemon can serve with them.
 #ifndef MEMPLAN_SERVER_PROGRAM_TLS_H_
 #define MEMPLAN_SERVER_PROGRAM_TLS_H_
 
-#include <grpcpp/security/server_credentials.h>
-
 #include <chrono>
-#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace memplan {
 
@@ -25,12 +21,26 @@ struct TlsFiles {
   bool given() const { return !certificate.empty(); }
 };
 
-// OK if the files can be read, the key is the certificate's, and the certificate
-// and at least one CA are valid now. Errors name the file, with what to do.
-absl::Status CheckTls(const TlsFiles& files);
+// The contents of the files.
+struct TlsTexts {
+  std::string certificate;
+  std::string key;
+  std::string client_ca;
 
-// For a port that serves TLS to clients with a certificate of `client_ca` alone.
-std::shared_ptr<grpc::ServerCredentials> TlsCredentials(const TlsFiles& files);
+  bool operator==(const TlsTexts&) const = default;
+};
+
+// Errors name the file, with what to do [disk].
+absl::StatusOr<TlsTexts> ReadTls(const TlsFiles& files);
+
+// When the certificate, or the first one between it and its CA, expires; an error
+// unless the key is the certificate's, and the certificate and at least one CA are
+// valid now. Errors name the one of `files` at fault, with what to do.
+absl::StatusOr<std::chrono::system_clock::time_point> CheckTls(
+    const TlsTexts& texts, const TlsFiles& files);
+
+// In UTC, for people.
+std::string DateWords(std::chrono::system_clock::time_point time);
 
 }  // namespace memplan
 

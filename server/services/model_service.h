@@ -2,6 +2,8 @@
 #ifndef MEMPLAN_SERVER_SERVICES_MODEL_SERVICE_H_
 #define MEMPLAN_SERVER_SERVICES_MODEL_SERVICE_H_
 
+#include <chrono>
+
 #include "memplan/v1/model_service.grpc.pb.h"
 #include "server/base/work_queue.h"
 #include "server/services/upload_reactor.h"
@@ -12,9 +14,13 @@ namespace memplan {
 // Thread-safe. What it is given must outlive it and its calls.
 class ModelService final : public v1::ModelService::CallbackService {
  public:
-  // An upload takes one of `places`.
-  ModelService(ModelStore& models, WorkQueue& disk, Places& places)
-      : models_(models), disk_(disk), uploads_{models, disk, places} {}
+  // An upload takes one of `places`, and loses it after `upload_idle_timeout`
+  // without a message.
+  ModelService(ModelStore& models, WorkQueue& disk, Places& places,
+               std::chrono::milliseconds upload_idle_timeout)
+      : models_(models),
+        disk_(disk),
+        uploads_{models, disk, places, upload_idle_timeout} {}
 
   UploadsByOutcome uploads() const { return uploads_.counts.Read(); }
 

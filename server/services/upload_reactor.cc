@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "planner/base/status_macros.h"
 #include "server/base/reason.h"
 #include "server/convert/model_to_proto.h"
@@ -28,6 +29,8 @@ UploadReactor::UploadReactor(UploadSupport& support,
   if (place.ok()) {
     place_ = *std::move(place);
     ReadOn();
+    const std::lock_guard lock(mutex_);
+    LookAgainAt(reading_since_ + support_.idle_timeout);
   } else {
     End(place.status());
   }
@@ -36,8 +39,30 @@ UploadReactor::UploadReactor(UploadSupport& support,
 }
 
 void UploadReactor::OnReadDone(bool ok) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(reading_, false)) return;  // given up: the call's end
+  }
   baton_.Take();
   Post(ok ? &UploadReactor::TakeMessage : &UploadReactor::BreakOff);
+}
+
+void UploadReactor::LookForSilence() {
+  {
+    const std::lock_guard lock(mutex_);
+    const Timers::Time now = std::chrono::steady_clock::now();
+    const Timers::Time end =
+        (reading_ ? reading_since_ : now) + support_.idle_timeout;
+    if (now < end) return LookAgainAt(end);
+    reading_ = false;
+  }
+  baton_.Take();
+  Post(&UploadReactor::GiveUp);
+}
+
+void UploadReactor::LookAgainAt(Timers::Time time) {
+  if (done_) return;
+  timer_ = support_.timers.Set(time, [this] { LookForSilence(); });
 }
 
 void UploadReactor::Post(void (UploadReactor::*step)()) {
@@ -75,7 +100,19 @@ void UploadReactor::BreakOff() {
   End(Truncated());
 }
 
+void UploadReactor::GiveUp() {
+  outcome_ = UploadOutcome::kBrokenOff;
+  End(Silent());
+}
+
 void UploadReactor::OnDone() {
+  Timers::Id timer;
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    timer = timer_;
+  }
+  support_.timers.Cancel(timer);  // waits for one that is running
   baton_.Take();
   delete this;
 }
@@ -137,8 +174,22 @@ absl::Status UploadReactor::Truncated() const {
       "UPLOAD_TRUNCATED");
 }
 
+absl::Status UploadReactor::Silent() const {
+  const int64_t kept = upload_ == nullptr ? 0 : upload_->committed_bytes();
+  return WithReason(
+      absl::UnavailableError(absl::StrCat(
+          "no message of the upload came for ",
+          absl::FormatDuration(absl::FromChrono(support_.idle_timeout)),
+          ", so that its place went to others; ", kept,
+          " bytes are kept: go on from there")),
+      "UPLOAD_IDLE");
+}
+
 void UploadReactor::ReadOn() {
   baton_.Pass();
+  const std::lock_guard lock(mutex_);
+  reading_ = true;
+  reading_since_ = std::chrono::steady_clock::now();
   StartRead(&request_);
 }
 

@@ -94,6 +94,8 @@ class ModelStore {
   // Begins an upload, or resumes it [disk]. kInvalidArgument if the header is
   // malformed (its message begins with the field's name); kAborted
   // (UPLOAD_IN_PROGRESS) if the same archive is being uploaded;
+  // kFailedPrecondition (UPLOAD_SIZE_DIFFERS) if a part of it is kept whose
+  // upload announced another size, and stays as it is;
   // kResourceExhausted (UPLOAD_TOO_LARGE, STORE_QUOTA_EXCEEDED, STORE_FULL).
   virtual absl::StatusOr<std::unique_ptr<ModelUpload>> BeginUpload(
       std::string sha256, int64_t total_bytes, std::string display_name) = 0;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "planner/base/format.h"
 #include "planner/base/status_macros.h"
 #include "server/base/reason.h"
@@ -70,6 +71,24 @@ absl::Status UploadInProgress(const Model& part) {
           "has sent ", part.committed_bytes, " of ", part.size_bytes,
           " bytes; wait until it is stored, or go on where that ends")),
       "UPLOAD_IN_PROGRESS");
+}
+
+// One archive has one size, so one of the two headers is wrong; which, only the
+// whole archive would tell. So what came already is not given up for a header.
+absl::Status OtherSize(const Model& part, int64_t total_bytes,
+                       Time::duration kept_for) {
+  return WithReason(
+      absl::FailedPreconditionError(absl::StrCat(
+          "total_bytes is ", total_bytes, ", but the first upload of this ",
+          "archive said ", part.size_bytes, ", and ", part.committed_bytes,
+          " bytes of it are kept. Send the archive's true size; if that "
+          "upload ",
+          "was wrong, remove its part with `memplan models delete ",
+          part.sha256, "`, or wait ",
+          absl::FormatDuration(absl::FromChrono(
+              std::chrono::ceil<std::chrono::seconds>(kept_for))),
+          ", after which it is gone unless somebody goes on with it")),
+      "UPLOAD_SIZE_DIFFERS", "header.total_bytes");
 }
 
 // The size of the file, or nothing if there is none.
@@ -248,9 +267,15 @@ absl::StatusOr<PartClaim> StoredModels::Claim(const UploadHeader& header) {
     if (known != entries_.end() && known->second.claimed) {
       return UploadInProgress(known->second.model);
     }
+    const bool is_new = known == entries_.end();
+    if (!is_new && known->second.model.size_bytes != header.total_bytes) {
+      const Model& part = known->second.model;
+      return OtherSize(part, header.total_bytes,
+                       part.last_use_time + rules_.part_ttl - clock_());
+    }
     MEMPLAN_ASSIGN_OR_RETURN(victims, TakeOutFor(header, disk_free_bytes));
     Model& part = entries_[header.sha256].model;
-    if (part.size_bytes != header.total_bytes) {
+    if (is_new) {
       part = {.sha256 = header.sha256,
               .display_name = header.display_name,
               .size_bytes = header.total_bytes,

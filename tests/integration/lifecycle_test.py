@@ -42,21 +42,35 @@ class LifecycleTest(IntegrationTest):
         outcomes = [trial["outcome"] for trial in probe["trials"]]
         self.assertEqual(outcomes.count("TRIAL_OUTCOME_WORKER_DIED"), 1)
 
-    def test_a_daemon_killed_in_a_probe_begins_it_anew(self):
-        probe_id = self.detached(self.waiting_model(once=str(self.folder / "once")))
+    def kill_the_daemon_of(self, probe_id, follower):
+        """Kills it in the probe's batch 16 and starts another, which `follower`, the
+        terminal of a program that follows the probe, sees through to the end."""
         worker = self.wait_for_worker_of(probe_id, "16")
-        watch = Terminal(self, self.command("watch", probe_id, "--output", "json"))
-        watch.wait_for("batch 16")
+        follower.wait_for("batch 16")
         self.server.kill()
         wait_until(lambda: not os.path.exists(f"/proc/{worker}"), "the worker to be gone")
         self.server.start()
+        self.assertIn("waiting for it", follower.read_to_end())
+        self.assertIn('"restart_count": 1', follower.out())
+        self.assertEqual(follower.process.wait(60), DONE)
+
+    def test_a_daemon_killed_in_a_probe_begins_it_anew(self):
+        probe_id = self.detached(self.waiting_model(once=str(self.folder / "once")))
+        self.kill_the_daemon_of(
+            probe_id, Terminal(self, self.command("watch", probe_id, "--output", "json")))
         probe = self.memplan_json("watch", probe_id, code=DONE)
         self.assertEqual(probe["plan"]["safe_batch"], "20")
         self.assertEqual(probe["restart_count"], 1)
-        # The watch that was open all the time has seen it too.
-        self.assertIn("waiting for it", watch.read_to_end())
-        self.assertIn('"restart_count": 1', watch.out())
-        self.assertEqual(watch.process.wait(60), DONE)
+
+    def test_probe_and_profile_outlive_their_daemon(self):
+        for verb, limits in (("probe", []), ("profile", ["--batches", "8,16"])):
+            with self.subTest(verb):
+                model = self.waiting_model(once=str(self.folder / f"once-{verb}"))
+                _, *arguments = self.probe_arguments(model, *limits)
+                follower = Terminal(self, self.command(verb, *arguments, "--output", "json"))
+                follower.wait_for("batch 16")
+                probe_id = self.memplan_json("list")["probes"][0]["id"]  # the newest
+                self.kill_the_daemon_of(probe_id, follower)
 
     def test_an_ended_probe_is_still_there_after_a_restart(self):
         probe_id = self.memplan_json(*self.probe_arguments(

@@ -67,7 +67,8 @@ class ApiServer {
  public:
   explicit ApiServer(
       std::function<DeviceSnapshot()> devices = GpuAndCpu,
-      FakeTrialRunner::Outcome outcome = FakeTrialRunner::FitsUpTo(37))
+      FakeTrialRunner::Outcome outcome = FakeTrialRunner::FitsUpTo(37),
+      std::chrono::milliseconds upload_idle_timeout = std::chrono::minutes(1))
       : runner_(std::move(outcome)),
         devices_({std::make_shared<SnapshotSource>(std::move(devices))},
                  {.interval = std::chrono::hours(1),
@@ -78,8 +79,8 @@ class ApiServer {
     probes_ = *OpenProbeStore(*folder_, *database_);
     jobs_ = *ProbeJobs::Start({}, *probes_, *models_, runner_);
     device_service_ = std::make_unique<DeviceService>(devices_);
-    model_service_ =
-        std::make_unique<ModelService>(*models_, disk_, places_.uploads);
+    model_service_ = std::make_unique<ModelService>(
+        *models_, disk_, places_.uploads, upload_idle_timeout);
     plan_service_ = std::make_unique<PlanService>(replays_, places_.replays);
     probe_service_ = std::make_unique<ProbeService>(
         ProbeSupport{*jobs_, runner_, devices_, disk_, places_.watches});

@@ -65,6 +65,30 @@ TEST(BuildFamiliesTest, TellsHowOldADevicesSnapshotIs) {
                         "\"GPU-aaaa\"} 2.5\n"));
 }
 
+TEST(BuildFamiliesTest, WhatWasReadBeforeADriverHungIsNotShown) {
+  MetricsInput input = SampleMetrics();
+  DeviceSnapshot late = *input.devices;
+  late.devices[0].read_error = "the driver has not answered for 9 s";
+  input.devices = std::make_shared<DeviceSnapshot>(late);
+  const std::string page = Page(input);
+  EXPECT_THAT(page, HasSubstr("memplan_device_up{device=\"GPU-aaaa\"} 0\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_device_info{device=\"GPU-aaaa\""));
+  EXPECT_THAT(page, HasSubstr("memplan_device_snapshot_age_seconds{device="));
+  EXPECT_THAT(page, Not(HasSubstr("_bytes{device=\"GPU-aaaa\"")));
+  EXPECT_THAT(page, Not(HasSubstr("memplan_device_processes{")));
+}
+
+TEST(BuildFamiliesTest, TellsWhenTheCertificateExpires) {
+  const std::string page = Page(SampleMetrics());
+  EXPECT_THAT(page, HasSubstr("memplan_tls_certificate_not_after_seconds "
+                              "1800000000\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_tls_reload_failures_total 3\n"));
+  MetricsInput without = SampleMetrics();
+  without.tls.reset();
+  EXPECT_THAT(Page(without),
+              Not(HasSubstr("\nmemplan_tls_certificate_not_after_seconds ")));
+}
+
 TEST(BuildFamiliesTest, HasNoDevicesBeforeTheFirstReading) {
   MetricsInput input = SampleMetrics();
   input.devices = nullptr;
@@ -123,13 +147,59 @@ TEST(BuildFamiliesTest, CapsTheModelsAndCountsTheRest) {
   EXPECT_THAT(page, Not(HasSubstr("batch_samples{model=\"104900000000\"}")));
 }
 
+TEST(BuildFamiliesTest, ShowsTheLargestProcessesAndCountsTheRest) {
+  MetricsInput input = SampleMetrics();
+  std::string page = Page(input);
+  EXPECT_THAT(page, HasSubstr("memplan_device_processes{device="
+                              "\"GPU-aaaa\"} 2\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_process_memory_used_bytes{device="
+                              "\"GPU-aaaa\",pid=\"4711\",name=\"python\"} "
+                              "200\n"));
+  EXPECT_THAT(page, Not(HasSubstr("pid=\"12\"")));
+  EXPECT_THAT(page, HasSubstr("memplan_processes_untracked 1\n"));
+  input.processes.most = 0;
+  page = Page(input);
+  EXPECT_THAT(page, Not(HasSubstr("memplan_process_memory_used_bytes{")));
+  EXPECT_THAT(page, HasSubstr("memplan_processes_untracked 2\n"));
+}
+
+TEST(BuildFamiliesTest, TellsWhatTheDaemonItselfHolds) {
+  MetricsInput input = SampleMetrics();
+  EXPECT_THAT(Page(input), HasSubstr("memplan_daemon_device_memory_bytes{"
+                                     "device=\"GPU-aaaa\"} 91\n"));
+  input.processes.own_pid = 13;
+  EXPECT_THAT(Page(input), HasSubstr("memplan_daemon_device_memory_bytes{"
+                                     "device=\"GPU-aaaa\"} 0\n"));
+}
+
+TEST(BuildFamiliesTest, AProcessIsGoneWhenItHasEnded) {
+  MetricsInput input = SampleMetrics();
+  DeviceSnapshot later = *input.devices;
+  later.devices[0].processes.clear();
+  input.devices = std::make_shared<DeviceSnapshot>(later);
+  EXPECT_THAT(Page(input), Not(HasSubstr("4711")));
+}
+
+TEST(BuildFamiliesTest, ANameOfAnyBytesDoesNotSpoilThePage) {
+  MetricsInput input = SampleMetrics();
+  DeviceSnapshot odd = *input.devices;
+  odd.devices[0].processes[0].name = "py\xff\n\"x";
+  input.devices = std::make_shared<DeviceSnapshot>(odd);
+  EXPECT_THAT(Page(input), HasSubstr("name=\"py??\\\"x\"} 200\n"));
+}
+
 TEST(BuildFamiliesTest, CountsProbesTrialsAndWorkers) {
   const std::string page = Page(SampleMetrics());
   EXPECT_THAT(page, HasSubstr("memplan_probes{state=\"succeeded\"} 1\n"));
   EXPECT_THAT(page, HasSubstr("memplan_probes{state=\"queued\"} 0\n"));
-  EXPECT_THAT(page, HasSubstr("memplan_trials_total{outcome=\"fits\"} 11\n"));
   EXPECT_THAT(page,
-              HasSubstr("memplan_trials_total{outcome=\"worker_died\"} 16\n"));
+              HasSubstr("memplan_probes_ended_total{outcome=\"failed\"} 3\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_trials_total{purpose=\"search\","
+                              "outcome=\"fits\"} 11\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_trials_total{purpose=\"verify\","
+                              "outcome=\"worker_died\"} 16\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_trials_total{purpose=\"profile\","
+                              "outcome=\"fits\"} 0\n"));
   EXPECT_THAT(page, HasSubstr("memplan_worker_starts_total 81\n"));
   EXPECT_THAT(page,
               HasSubstr("memplan_worker_deaths_total{cause=\"lingered\"} 7\n"));

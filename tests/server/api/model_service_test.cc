@@ -165,6 +165,23 @@ TEST_F(ModelServiceTest, GoesOnWithATruncatedUpload) {
   EXPECT_FALSE(rest.response().already_stored());
 }
 
+TEST_F(ModelServiceTest, LosesNoPartToAHeaderOfAnotherSize) {
+  const std::string model = ScriptedModel("{}");
+  EXPECT_EQ(RpcReason(Upload(*stub_)
+                          .Send(Header(model))
+                          .Send(Chunk(0, model.substr(0, 100)))
+                          .End()),
+            "UPLOAD_TRUNCATED");
+  v1::UploadModelRequest other = Header(model);
+  other.mutable_header()->set_total_bytes(50);
+  EXPECT_THAT(Upload(*stub_).Send(other).End(),
+              IsRpcError(grpc::StatusCode::FAILED_PRECONDITION,
+                         "UPLOAD_SIZE_DIFFERS", "header.total_bytes"));
+  Upload rest(*stub_);
+  rest.Send(Header(model)).Send(Chunk(100, model.substr(100))).Send(Commit());
+  EXPECT_THAT(rest.End(), IsRpcOk());
+}
+
 TEST_F(ModelServiceTest, TakesOneUploadOfAModelAtATime) {
   Upload first(*stub_);
   first.Send(Header(model_));

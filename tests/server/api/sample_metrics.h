@@ -32,6 +32,7 @@ inline MetricsInput SampleMetrics() {
   gpu.free = Bytes(600);
   gpu.unattributed = Bytes(9);
   gpu.sample_time = Time(std::chrono::milliseconds(2'000'000));
+  gpu.processes = {{4711, "python", Bytes(200)}, {12, "Xorg", Bytes(91)}};
 
   Probe search;
   search.spec.model_sha256 = std::string(64, 'a');
@@ -50,7 +51,12 @@ inline MetricsInput SampleMetrics() {
   input.probes = {std::make_shared<Probe>(search)};
   input.sandbox = {{"landlock", LayerState::kInForce, "ABI 7"},
                    {"seccomp", LayerState::kMissing, "no filters"}};
-  input.jobs.trials_by_outcome = {11, 12, 13, 14, 15, 16, 17};
+  input.processes = {.most = 1, .own_pid = 12};
+  input.jobs.trials = {
+      {{TrialPurpose::kSearch, TrialOutcome::kFits}, 11},
+      {{TrialPurpose::kVerify, TrialOutcome::kFits}, 12},
+      {{TrialPurpose::kVerify, TrialOutcome::kWorkerDied}, 16}};
+  input.jobs.probes_failed = 3;
   input.workers.started = 81;
   input.workers.lingered = 7;
   MethodCalls& calls = input.calls.emplace_back();
@@ -61,6 +67,7 @@ inline MetricsInput SampleMetrics() {
   calls.by_bucket.back() = 1;
   calls.seconds = 2.5;
   input.parts = {{"store", false, "full"}};
+  input.tls = {Time(std::chrono::seconds(1'800'000'000)), 3, "expired"};
   return input;
 }
 

@@ -2,12 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "memplan/v1/server_service.grpc.pb.h"
 #include "tests/server/api/server_program_fixture.h"
 
 namespace memplan::testing {
@@ -62,6 +67,31 @@ class TlsTest : public ServerProgramTest {
                          dir_.Path(authority + ".key"), " -CAcreateserial ",
                          "-days ", days, " -extfile ", dir_.Path("names"),
                          " -out ", dir_.Path(name + "/cert.pem")));
+  }
+  // At once for key and certificate: the link to their folder is renamed.
+  void Replace(const std::string& name) const {
+    std::filesystem::create_directory_symlink(dir_.Path(name),
+                                              dir_.Path("next"));
+    std::filesystem::rename(dir_.Path("next"), dir_.Path("live"));
+  }
+  // Waits until GetServerStatus says so of TLS.
+  void WaitForTls(bool healthy, const std::string& words) const {
+    const auto stub = v1::ServerService::NewStub(SocketChannel());
+    const auto deadline =
+        std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (std::chrono::steady_clock::now() < deadline) {
+      TestContext context;
+      v1::GetServerStatusResponse response;
+      EXPECT_THAT(stub->GetServerStatus(&context, {}, &response), IsRpcOk());
+      for (const v1::PartStatus& part : response.status().parts()) {
+        if (part.name() == "tls" && part.healthy() == healthy &&
+            absl::StrContains(part.detail(), words)) {
+          return;
+        }
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    ADD_FAILURE() << "waited 30 s in vain for `" << words << "`";
   }
   std::vector<std::string> TlsArguments(const std::string& folder) const {
     return Arguments({"--tls-certificate", dir_.Path(folder + "/cert.pem"),
@@ -124,12 +154,39 @@ TEST_F(TlsTest, ServesANewCertificateWithoutARestart) {
   const std::string address = ValueIn(server.WaitUntilReady(), "tcp");
   EXPECT_THAT(Call(address, "client", "ours"), IsRpcOk());
   EXPECT_FALSE(Call(address, "client", "theirs").ok());
-  // At once for key and certificate: the link to their folder is renamed.
-  std::filesystem::create_directory_symlink(dir_.Path("stranger"),
-                                            dir_.Path("next"));
-  std::filesystem::rename(dir_.Path("next"), dir_.Path("live"));
+  Replace("stranger");
   EXPECT_THAT(Call(address, "client", "theirs", /*wait=*/true), IsRpcOk());
   EXPECT_FALSE(Call(address, "client", "ours").ok());
+}
+
+TEST_F(TlsTest, KeepsTheCertificateUntilOneComesThatCanServe) {
+  MakePair("old", "ours", "-1");
+  MakePair("mixed", "ours");
+  std::filesystem::copy_file(dir_.Path("first/key.pem"),
+                             dir_.Path("mixed/key.pem"),
+                             std::filesystem::copy_options::overwrite_existing);
+  ServerProcess server(TlsArguments("live"));
+  const std::string address = ValueIn(server.WaitUntilReady(), "tcp");
+  WaitForTls(true, "the certificate expires on 20");
+
+  Replace("mixed");
+  WaitForTls(false, "is not that of the certificate");
+  EXPECT_THAT(Call(address, "client", "ours"), IsRpcOk());
+  Replace("old");
+  WaitForTls(false, "expired on");
+  EXPECT_THAT(Call(address, "client", "ours"), IsRpcOk());
+  Replace("stranger");
+  WaitForTls(true, "expires on");
+  EXPECT_THAT(Call(address, "client", "theirs"), IsRpcOk());
+
+  server.Signal(SIGTERM);
+  const std::string words = server.WaitForWords();
+  size_t errors = 0;
+  for (size_t at = 0; (at = words.find("TLS: the ", at)) != std::string::npos;
+       ++at) {
+    ++errors;
+  }
+  EXPECT_EQ(errors, 2U) << words;
 }
 
 TEST_F(TlsTest, TheCommandLineShowsItsCertificate) {

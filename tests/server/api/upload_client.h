@@ -60,6 +60,8 @@ class Upload {
     (void)writer_->WritesDone();
     return writer_->Finish();
   }
+  // Waits for the server to end it.
+  grpc::Status Await() { return writer_->Finish(); }
   grpc::Status Cancel() {
     context_.TryCancel();
     return writer_->Finish();

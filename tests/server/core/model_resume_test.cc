@@ -145,11 +145,25 @@ TEST_F(ModelResumeTest, BeginsAnewAtOffsetZeroAndNowhereElse) {
   EXPECT_THAT(upload->Commit(), IsOk());
 }
 
-TEST_F(ModelResumeTest, BeginsAnewIfAnotherSizeIsAnnounced) {
+TEST_F(ModelResumeTest, KeepsThePartFromAnotherSize) {
+  rules_.part_ttl = std::chrono::hours(2);
+  Reopen();
   UploadPart(1000);
-  auto upload = models().BeginUpload(sha256_, 500, "");
-  ASSERT_THAT(upload, IsOk());
-  EXPECT_EQ((*upload)->committed_bytes(), 0);
+  now_ += std::chrono::minutes(30);
+  for (const int64_t other_size : {int64_t{500}, int64_t{1} << 50}) {
+    const absl::Status refused =
+        models().BeginUpload(sha256_, other_size, "").status();
+    EXPECT_THAT(refused, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                  AllOf(HasSubstr("1000 bytes of it are kept"),
+                                        HasSubstr("models delete " + sha256_),
+                                        HasSubstr("wait 1h30m"))));
+    EXPECT_EQ(ReasonOf(refused), "UPLOAD_SIZE_DIFFERS");
+    EXPECT_EQ(FieldOf(refused), "header.total_bytes");
+  }
+  EXPECT_EQ(Begin(archive_)->committed_bytes(), 1000);
+  // The way out for whoever has the true size.
+  ASSERT_THAT(models().Delete(sha256_), IsOk());
+  EXPECT_THAT(models().BeginUpload(sha256_, 500, ""), IsOk());
 }
 
 TEST_F(ModelResumeTest, HasOneUploadOfAnArchiveAtATime) {
