@@ -17,6 +17,7 @@ struct DeviceProcess {
   int64_t pid = 0;  // in the host's numbering
   std::string name;
   std::optional<Bytes> used;
+  bool residual = false;  // it has ended, and its memory is still counted
 };
 
 struct Device {

@@ -30,7 +30,7 @@
 #include "server/admission/plan_needs.h"
 #include "server/admission/process_table.h"
 #include "server/admission/reservation_store.h"
-#include "server/devices/device_monitor.h"
+#include "server/devices/device_snapshot.h"
 
 namespace memplan {
 
@@ -38,7 +38,7 @@ struct AdmissionRules {
   Bytes headroom = MiB(256);  // where the job names none
   Bytes min_headroom;         // kept whatever the job names
   // Where the job names none: five readings.
-  absl::Duration max_age = absl::Seconds(10);
+  std::chrono::milliseconds max_age = std::chrono::seconds(10);
   // Whether the headroom that ended jobs suggest is kept as well.
   bool follow_suggestion = false;
   int64_t max_reservations = 10'000;

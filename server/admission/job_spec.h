@@ -19,13 +19,13 @@
 #include "planner/admission/verdict.h"
 #include "planner/base/bytes.h"
 #include "server/admission/plan_needs.h"
-#include "server/devices/device_monitor.h"
+#include "server/devices/device_snapshot.h"
 
 namespace memplan {
 
 struct JobSpec {
   std::variant<Bytes, ModelNeed> need = Bytes(0);
-  std::string device;  // as the caller named it; empty: any GPU
+  std::string device = {};  // as the caller named it; empty: any GPU
   Placement placement = Placement::kBestFit;
   std::optional<Bytes> headroom = {};
   std::optional<absl::Duration> max_age = {};
@@ -33,7 +33,7 @@ struct JobSpec {
 };
 
 struct ReserveSpec {
-  JobSpec job;
+  JobSpec job = {};
   absl::Duration lifetime = absl::Minutes(1);
   std::string holder = {};
   std::string request_id = {};

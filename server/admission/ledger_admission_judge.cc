@@ -127,9 +127,10 @@ Answer LedgerAdmission::JudgeOn(const JobSpec& job, const Device& device,
     answer.need = std::get<Need>(std::move(found));
   }
   const absl::Duration now = parts_.now();
-  CheckRules rules = {.headroom = answer.headroom,
-                      .max_age = job.max_age.value_or(rules_.max_age),
-                      .unknown = job.unknown};
+  CheckRules rules = {
+      .headroom = answer.headroom,
+      .max_age = job.max_age.value_or(absl::FromChrono(rules_.max_age)),
+      .unknown = job.unknown};
   rules.held_for_waiter = ticket == nullptr
                               ? line_.IsHeld(device.id, now)
                               : line_.IsHeld(device.id, now, *ticket);

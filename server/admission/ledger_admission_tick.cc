@@ -19,10 +19,6 @@ constexpr absl::Duration kGoneAfter = absl::Seconds(5);
 // No chain of parents is longer, so that a loop in what /proc said ends.
 constexpr int kMostAncestors = 64;
 
-int64_t ReadingOf(const DeviceSnapshot& snapshot, const Device& device) {
-  return device.snapshot_id != 0 ? device.snapshot_id : snapshot.id;
-}
-
 // The reservation that a process of the device belongs to: its own, or that of
 // its nearest ancestor that has one; empty if none has.
 std::string OwnerOf(int64_t pid, const ProcessTable& processes,
@@ -118,7 +114,7 @@ void LedgerAdmission::TakeSnapshot(
   for (const Device& device : snapshot->devices) {
     Reading& reading = readings_[device.id];
     reading.listed = now;
-    const int64_t id = ReadingOf(*snapshot, device);
+    const int64_t id = device.snapshot_id;
     // A device that cannot be read keeps the age of its last reading.
     if (id == reading.snapshot_id || !device.read_error.empty()) continue;
     reading.snapshot_id = id;
@@ -158,7 +154,10 @@ void LedgerAdmission::EndWhatIsOver() {
                  ended.holder, ended.device_id, FormatBytes(ended.promised));
     parts_.store.Save(ended, [](const absl::Status&) {});
   }
-  if (snapshot_ == nullptr || !snapshot_->gpu_absence_reason.empty()) return;
+  if (snapshot_ == nullptr || !snapshot_->gpus_known ||
+      !snapshot_->gpu_absence_reason.empty()) {
+    return;
+  }
   for (const std::string& device_id : ledger_.Devices()) {
     const auto reading = readings_.find(device_id);
     const absl::Duration listed =

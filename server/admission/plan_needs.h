@@ -22,11 +22,11 @@ namespace memplan {
 
 // How a job names its model; proto ModelNeed says more.
 struct ModelNeed {
-  std::string model_sha256;
+  std::string model_sha256 = {};
   int64_t batch = 1;
-  std::optional<gpu::Mode> mode;
-  std::optional<gpu::Optimizer> optimizer;
-  std::string probe_id;
+  std::optional<gpu::Mode> mode = {};
+  std::optional<gpu::Optimizer> optimizer = {};
+  std::string probe_id = {};
 };
 
 // A need, or why there is none: kNoPlan, kPlanAmbiguous, kBatchNotMeasured.

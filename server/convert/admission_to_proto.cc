@@ -106,8 +106,7 @@ void FillDevice(const Answer& answer, v1::Judgement& proto) {
   if (device.unattributed) {
     proto.set_unattributed_bytes(device.unattributed->count());
   }
-  proto.set_snapshot_id(device.snapshot_id != 0 ? device.snapshot_id
-                                                : answer.snapshot->id);
+  proto.set_snapshot_id(device.snapshot_id);
 }
 
 void FillNeed(const Need& need, v1::Judgement& proto) {

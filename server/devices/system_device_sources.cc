@@ -21,6 +21,7 @@ void NameProcesses(Device& device) {
   if (!SeesHostProcesses()) return;
   for (DeviceProcess& process : device.processes) {
     process.name = ProcessName(process.pid);
+    process.residual = HasEnded(process.pid);
   }
 }
 

@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -71,6 +72,13 @@ class ProbeJobs {
     // Asked before a probe starts, on its device's thread. Empty: probes start
     // whatever the devices have left.
     ReadDevice read_device = {};
+    // Asked before a probe starts for which the reading has room: holds that
+    // until what it returns is gone, or says what is missing. Empty: nothing is
+    // held.
+    using Room = std::variant<std::shared_ptr<void>, WaitingFor>;
+    std::function<Room(const Probe&, const Device&)> hold_room = {};
+    // Told of each probe that has ended and is saved, on its device's thread.
+    std::function<void(const Probe&)> on_end = {};
     // How often a probe that waits for its device is looked at again.
     std::chrono::milliseconds look_again = std::chrono::seconds(2);
     // How often ended probes are looked at for their age.

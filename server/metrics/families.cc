@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "server/metrics/admission_families.h"
 #include "server/metrics/call_families.h"
 #include "server/metrics/model_peaks.h"
 #include "server/metrics/process_families.h"
@@ -361,6 +362,7 @@ std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
   AppendProbes(input, page);
   AppendTrials(input.jobs, page);
   AppendQueue(input.jobs, page);
+  AppendAdmission(input.admission, page);
   AppendWorkers(input.workers, page);
   AppendSandbox(input.sandbox, page);
   AppendParts(input, page);

@@ -37,6 +37,10 @@ absl::Status MemoryWait::Begin(const v1::WaitForMemoryRequest& request,
     if (call->reactor == nullptr) return;
     MemoryWait& self = *call->reactor;
     self.End(Guarded([&] {
+      if (!admitted.ok() && FieldOf(admitted.status()) == "device_id") {
+        return WithReason(admitted.status(), ReasonOf(admitted.status()),
+                          "reserve.job.device_id");
+      }
       if (!admitted.ok()) return admitted.status();
       FillJudgement(admitted->answer, *self.response_.mutable_judgement());
       if (admitted->reservation) {
