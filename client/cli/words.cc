@@ -63,6 +63,8 @@ std::string PurposeWords(v1::TrialPurpose purpose) {
       return "verify";
     case v1::TRIAL_PURPOSE_CALIBRATE:
       return "calibrate";
+    case v1::TRIAL_PURPOSE_RECORD:
+      return "record";
     default:
       return Unknown(purpose);
   }

@@ -31,11 +31,12 @@ void Add(const Trial& trial, size_t index, BatchRecord& record) {
   }
 }
 
-// A calibrating trial runs under the whole budget, since the context is not yet
-// known: one that ran and then proved to be above the budget may still run under
-// the cap that it taught, and says nothing.
+// A calibrating or recording trial may run under the whole budget, since the
+// context is not yet known: one that ran and then proved to be above the budget
+// may still run under the cap that it taught, and says nothing.
 bool SaysNothing(const Trial& trial) {
-  return trial.purpose == TrialPurpose::kCalibrate &&
+  return (trial.purpose == TrialPurpose::kCalibrate ||
+          trial.purpose == TrialPurpose::kRecord) &&
          trial.outcome == TrialOutcome::kOutOfMemory &&
          FailedRequests(trial) == 0;
 }

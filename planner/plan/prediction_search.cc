@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
+#include "planner/plan/live_replay.h"
 #include "planner/plan/safe_search.h"
 #include "planner/plan/stream_replay.h"
 #include "planner/trace/shape.h"
@@ -125,7 +126,8 @@ absl::StatusOr<StreamOutcome> PredictionSearch::ReplayOnce(
     outcome.failed_request = 0;  // no device holds what it would ask for
   } else {
     MEMPLAN_RETURN_IF_ERROR(status);
-    outcome = replay_.Run(stream_);
+    outcome = options.has_segments ? replay_.Run(stream_)
+                                   : ReplayLiveBytes(stream_, cap_);
   }
   outcomes_[batch] = outcome;
   return outcome;

@@ -17,6 +17,7 @@
 #include "planner/allocator/address_source.h"
 #include "planner/allocator/caching_allocator.h"
 #include "planner/allocator/conditions.h"
+#include "planner/base/bytes.h"
 #include "planner/plan/safe_search.h"
 #include "planner/plan/stream_replay.h"
 #include "planner/trace/instantiation.h"
@@ -45,6 +46,8 @@ struct PredictionOptions {
   int64_t reach = 64;
   ScratchScenario scenario = ScratchScenario::kBestGuess;
   CallPlanSource* plans = nullptr;  // not owned
+  // False on `cpu`: the cap holds for what is live, each block rounded up.
+  bool has_segments = true;
 };
 
 struct PredictedBatches {
@@ -66,6 +69,7 @@ class PredictionSearch {
   PredictionSearch(const SymbolicTrace& symbolic,
                    const AllocatorConditions& conditions)
       : symbolic_(symbolic),
+        cap_(conditions.EffectiveCap()),
         instantiator_(symbolic),
         allocator_(conditions, addresses_),
         replay_(allocator_) {}
@@ -83,6 +87,7 @@ class PredictionSearch {
                                            int64_t batch);
 
   const SymbolicTrace& symbolic_;
+  const std::optional<Bytes> cap_;
   Instantiator instantiator_;
   RequestStream stream_;
   ChunkAddresses addresses_;

@@ -136,11 +136,12 @@ void StreamReplay::Free(uint32_t block) {
 void StreamReplay::BeginPhases(uint32_t request) {
   while (next_phase_ < stream_->phases.size() &&
          stream_->phases[next_phase_].begin <= request) {
+    const StreamPhase& phase = stream_->phases[next_phase_++];
+    if (phase.is_part && is_in_step_) continue;
     EndStep();
-    is_in_step_ = stream_->phases[next_phase_].is_step;
+    is_in_step_ = phase.is_step;
     retries_before_step_ = allocator_.retries();
     segments_freed_before_step_ = allocator_.segments_freed();
-    ++next_phase_;
   }
 }
 

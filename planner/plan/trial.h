@@ -13,7 +13,14 @@
 namespace memplan {
 
 // Why a trial is run. The same words as proto TrialPurpose.
-enum class TrialPurpose { kProfile, kSearch, kNeighbour, kVerify, kCalibrate };
+enum class TrialPurpose {
+  kProfile,
+  kSearch,
+  kNeighbour,
+  kVerify,
+  kCalibrate,
+  kRecord,
+};
 
 // How a trial ended. The same words as proto TrialOutcome.
 enum class TrialOutcome {

@@ -18,15 +18,29 @@ bool IsVerifying(const Trial& trial) {
 }
 
 // A trial that ended for another reason than memory: predictions say nothing of
-// it, bisection knows what to do.
-const Trial* FindOtherFailure(std::span<const Trial> trials) {
+// it, bisection knows what to do. One death of a worker is forgiven.
+const Trial* FindOtherFailure(const BatchTable& table,
+                              std::span<const Trial> trials) {
   for (const Trial& trial : trials) {
-    if (trial.outcome != TrialOutcome::kFits &&
-        trial.outcome != TrialOutcome::kOutOfMemory) {
-      return &trial;
+    if (trial.outcome == TrialOutcome::kFits ||
+        trial.outcome == TrialOutcome::kOutOfMemory) {
+      continue;
     }
+    if (trial.outcome == TrialOutcome::kWorkerDied &&
+        table.StateOf(trial.batch) != BatchState::kFailed) {
+      continue;
+    }
+    return &trial;
   }
   return nullptr;
+}
+
+// A recording's process may have run another batch before.
+int64_t CountFreshRuns(std::span<const Trial> trials, int64_t batch) {
+  return std::count_if(trials.begin(), trials.end(), [&](const Trial& trial) {
+    return trial.batch == batch && trial.outcome == TrialOutcome::kFits &&
+           trial.purpose != TrialPurpose::kRecord;
+  });
 }
 
 // Where to run next when `predicted` is not below `failing`, the smallest batch
@@ -50,14 +64,14 @@ int64_t BelowFailure(int64_t failing, std::span<const Trial> trials) {
 VerificationDecision DecideVerification(const VerificationOptions& options,
                                         std::optional<int64_t> predicted,
                                         std::span<const Trial> trials) {
-  if (const Trial* other = FindOtherFailure(trials); other != nullptr) {
+  const BatchTable table(trials, options.max_batch);
+  if (const Trial* other = FindOtherFailure(table, trials); other != nullptr) {
     return FallBack{absl::StrCat("batch ", other->batch,
                                  " failed for another reason than memory")};
   }
   if (!predicted.has_value()) return FallBack{"nothing could be predicted"};
   if (*predicted < 1) return FallBack{"not one sample is predicted to fit"};
 
-  const BatchTable table(trials, options.max_batch);
   const int64_t failing = table.SmallestFailing();
   int64_t candidate = std::min(*predicted, options.max_batch);
   if (failing != 0 && candidate >= failing) {
@@ -66,8 +80,7 @@ VerificationDecision DecideVerification(const VerificationOptions& options,
   }
   if (candidate < 1) return FallBack{"the smallest batches ran out of memory"};
 
-  const BatchRecord* record = table.Find(candidate);
-  const int runs = record == nullptr ? 0 : record->runs;
+  const auto runs = static_cast<int>(CountFreshRuns(trials, candidate));
   if (runs >= std::max(options.repeat, 1)) {
     const bool is_predicted =
         candidate == std::min(*predicted, options.max_batch);

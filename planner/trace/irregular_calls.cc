@@ -56,8 +56,9 @@ DistinctCall CallAt(const SymbolicTrace& symbolic, uint32_t index,
   return result;
 }
 
-// A text that two calls share if and only if they are alike.
-std::string KeyOf(const DistinctCall& call) {
+}  // namespace
+
+std::string CallKey(const DistinctCall& call) {
   std::string key = absl::StrCat(call.operator_name, "\n", call.overload);
   for (const CallArgument& argument : call.arguments) {
     absl::StrAppend(&key, "\n", static_cast<int>(argument.kind), " ",
@@ -66,8 +67,6 @@ std::string KeyOf(const DistinctCall& call) {
   }
   return key;
 }
-
-}  // namespace
 
 absl::StatusOr<std::vector<DistinctCall>> IrregularCallsAt(
     const SymbolicTrace& symbolic, const Shape& shape) {
@@ -81,7 +80,7 @@ absl::StatusOr<std::vector<DistinctCall>> IrregularCallsAt(
     DistinctCall call = CallAt(symbolic, i, values);
     if (call.has_signature) {
       const auto [place, is_new] =
-          places.try_emplace(KeyOf(call), distinct.size());
+          places.try_emplace(CallKey(call), distinct.size());
       if (!is_new) {
         distinct[place->second].calls.push_back(i);
         continue;

@@ -34,9 +34,14 @@ struct DistinctCall {
   // is distinct.
   bool has_signature = false;
   std::vector<CallArgument> arguments;
-  // Calls of the symbolic trace that are this one; never empty.
+  // Calls of the symbolic trace that are this one; empty where it is work to do.
   std::vector<uint32_t> calls;
+  friend bool operator==(const DistinctCall&, const DistinctCall&) = default;
 };
+
+// A text that two calls share if and only if they are the same work. Every call
+// without a signature is its own, and has the key of its name alone.
+std::string CallKey(const DistinctCall& call);
 
 // In the order of their first calls. kInvalidArgument as of Instantiator::Run.
 absl::StatusOr<std::vector<DistinctCall>> IrregularCallsAt(

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "planner/trace/event.h"
@@ -11,6 +12,16 @@
 
 namespace memplan {
 namespace {
+
+void AddPhase(const Trace& trace, uint32_t name, RequestStream& stream) {
+  const std::string_view text = trace.names.Name(name);
+  const bool is_step = text.starts_with("step");
+  stream.phases.push_back(
+      {.begin = static_cast<uint32_t>(stream.requests.size()),
+       .name = name,
+       .is_step = is_step,
+       .is_part = is_step && text.find('/') != std::string_view::npos});
+}
 
 void AddEvent(const Trace& trace, uint32_t index, RequestStream& stream) {
   const TraceEvent& event = trace.events[index];
@@ -27,9 +38,7 @@ void AddEvent(const Trace& trace, uint32_t index, RequestStream& stream) {
       request = {.kind = RequestKind::kEmptyCache};
       break;
     case EventKind::kPhase:
-      stream.phases.push_back({static_cast<uint32_t>(stream.requests.size()),
-                               event.name,
-                               trace.Name(event).starts_with("step")});
+      AddPhase(trace, event.name, stream);
       return;
     default:
       return;

@@ -65,7 +65,8 @@ struct StreamCall {
 struct StreamPhase {
   uint32_t begin = 0;     // its first request
   uint32_t name = kNoId;  // an id in the names of where the stream comes from
-  bool is_step = false;   // step0, step1, …
+  bool is_step = false;   // step0, step1, …, and their parts
+  bool is_part = false;   // step0/forward: of the step that has begun
 };
 
 struct RequestStream {

@@ -125,6 +125,8 @@ v1::TrialPurpose ToProto(TrialPurpose purpose) {
       return v1::TRIAL_PURPOSE_VERIFY;
     case TrialPurpose::kCalibrate:
       return v1::TRIAL_PURPOSE_CALIBRATE;
+    case TrialPurpose::kRecord:
+      return v1::TRIAL_PURPOSE_RECORD;
   }
   return v1::TRIAL_PURPOSE_UNSPECIFIED;
 }

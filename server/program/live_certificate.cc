@@ -81,12 +81,9 @@ std::shared_ptr<grpc::ServerCredentials> LiveCertificate::Credentials() {
 
 void LiveCertificate::Look() {
   absl::StatusOr<TlsTexts> read = ReadTls(files_);
-  TlsTexts texts;
-  absl::StatusOr<std::chrono::system_clock::time_point> expiry = read.status();
-  if (read.ok()) {
-    texts = *std::move(read);
-    expiry = CheckTls(texts, files_);
-  }
+  const absl::StatusOr<std::chrono::system_clock::time_point> expiry =
+      read.ok() ? CheckTls(*read, files_) : read.status();
+  TlsTexts texts = read.ok() ? *std::move(read) : TlsTexts();
   const std::lock_guard lock(mutex_);
   if (expiry.ok()) {
     Take(std::move(texts), *expiry);

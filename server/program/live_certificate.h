@@ -24,6 +24,12 @@ namespace memplan {
 // Thread-safe.
 class LiveCertificate {
  public:
+  // What is served, and a number that no other has.
+  struct Served {
+    TlsTexts texts;
+    int version = 1;
+  };
+
   // Of files that can serve now; an error says what to do [disk].
   static absl::StatusOr<std::unique_ptr<LiveCertificate>> Load(TlsFiles files);
   LiveCertificate(const LiveCertificate&) = delete;
@@ -39,11 +45,7 @@ class LiveCertificate {
 
   TlsStatus Status() const;
 
-  // What is served, and a number that another one does not have.
-  struct Served {
-    TlsTexts texts;
-    int version = 1;
-  };
+  // For new connections; the version alone costs no copy.
   Served Latest() const;
   int LatestVersion() const;
 

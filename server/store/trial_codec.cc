@@ -9,12 +9,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr EnumNames<TrialPurpose, 5> kPurposes = {{
+constexpr EnumNames<TrialPurpose, 6> kPurposes = {{
     {TrialPurpose::kProfile, "profile"},
     {TrialPurpose::kSearch, "search"},
     {TrialPurpose::kNeighbour, "neighbour"},
     {TrialPurpose::kVerify, "verify"},
     {TrialPurpose::kCalibrate, "calibrate"},
+    {TrialPurpose::kRecord, "record"},
 }};
 
 constexpr EnumNames<TrialOutcome, 7> kOutcomes = {{

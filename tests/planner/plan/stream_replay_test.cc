@@ -75,6 +75,10 @@ TEST(StreamReplayTest, CountsRetriesOfTheLastStepApart) {
   EXPECT_GE(outcome.retries, 1);
   EXPECT_EQ(outcome.steady_retries, outcome.retries);
   EXPECT_FALSE(outcome.RunsAtEase());
+  // A part of a step, as step1/optimizer, does not end it.
+  stream.phases = {
+      {0, 0, true}, {4, 1, true}, {9, 2, true, true}, {10, 3, false}};
+  EXPECT_EQ(RunUnder(MiB(34), stream).steady_retries, outcome.retries);
 
   stream.phases = {{0, 0, true}, {9, 1, true}};
   EXPECT_EQ(RunUnder(MiB(34), stream).steady_retries, 0);

@@ -151,6 +151,21 @@ TEST(DecideVerificationTest, CountsTheRecordingTrialsAsRuns) {
   EXPECT_EQ(std::get<SearchAnswer>(decision).safe_batch, 16);
 }
 
+TEST(DecideVerificationTest, RunsARecordedBatchInAFreshProcess) {
+  const std::vector<Trial> trials = {TrialOf(16, kFits, TrialPurpose::kRecord)};
+  EXPECT_EQ(std::get<RunBatch>(DecideVerification({}, 16, trials)),
+            (RunBatch{16, TrialPurpose::kVerify}));
+}
+
+TEST(DecideVerificationTest, ForgivesOneDeath) {
+  std::vector<Trial> trials = {
+      TrialOf(119, TrialOutcome::kWorkerDied, TrialPurpose::kVerify)};
+  EXPECT_EQ(std::get<RunBatch>(DecideVerification({}, 119, trials)).batch, 119);
+  trials.push_back(trials.front());
+  EXPECT_THAT(std::get<FallBack>(DecideVerification({}, 119, trials)).reason,
+              HasSubstr("batch 119 failed for another reason"));
+}
+
 TEST(DecideVerificationTest, NeverRunsMoreThanAllowed) {
   for (int64_t predicted = 1; predicted <= 300; predicted += 7) {
     for (int64_t limit = 0; limit <= 300; limit += 11) {

@@ -90,7 +90,7 @@ TEST(StreamOfTest, HasRequestsAndFreesAlone) {
   const RequestStream stream = StreamOf(
       SmallTrace("M load | O 1 aten::empty | A w 100 | M step0 | "
                  "O 1 aten::conv2d | O 2 aten::convolution | A x 8 | A y 9 | "
-                 "D y | E | O 1 aten::mm | D w"));
+                 "D y | E | M step0/backward | O 1 aten::mm | D w"));
   EXPECT_THAT(stream.requests,
               ElementsAre(Request{.bytes = 100, .block = 0},
                           Request{.bytes = 8, .block = 1},
@@ -98,12 +98,15 @@ TEST(StreamOfTest, HasRequestsAndFreesAlone) {
                           Request{.block = 2, .kind = RequestKind::kFree},
                           Request{.kind = RequestKind::kEmptyCache},
                           Request{.block = 0, .kind = RequestKind::kFree}));
-  EXPECT_THAT(stream.events, ElementsAre(2, 6, 7, 8, 9, 11));
+  EXPECT_THAT(stream.events, ElementsAre(2, 6, 7, 8, 9, 12));
   EXPECT_EQ(stream.block_count, 3);
-  ASSERT_EQ(stream.phases.size(), 2);
+  ASSERT_EQ(stream.phases.size(), 3);
   EXPECT_EQ(stream.phases[1].begin, 1);
   EXPECT_FALSE(stream.phases[0].is_step);
   EXPECT_TRUE(stream.phases[1].is_step);
+  EXPECT_FALSE(stream.phases[1].is_part);
+  EXPECT_TRUE(stream.phases[2].is_step);
+  EXPECT_TRUE(stream.phases[2].is_part);
   ASSERT_EQ(stream.calls.size(), 1);
   EXPECT_EQ(stream.calls[0].requests, (RequestRange{1, 5}));
   EXPECT_TRUE(stream.calls[0].is_convolution);

@@ -1,0 +1,98 @@
+#include "planner/plan/fast_prediction.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/statusor.h"
+#include "planner/base/status_macros.h"
+#include "planner/plan/known_calls.h"
+#include "planner/plan/nearby_call_plans.h"
+#include "planner/plan/predicted_answer.h"
+#include "planner/plan/prediction_search.h"
+#include "planner/trace/recordings.h"
+#include "planner/trace/shape.h"
+
+namespace memplan {
+namespace {
+
+constexpr char kBatch[] = "batch";
+// Larger batches that run are told, not recommended: a few do.
+constexpr size_t kMaxRunningAbove = 16;
+
+Shape BatchShape(int64_t batch) { return {{kBatch, batch}}; }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<FastPrediction>> FastPrediction::Create(
+    const std::map<int64_t, Trace>& traces) {
+  std::vector<Recording> all;
+  for (const auto& [batch, trace] : traces) {
+    all.push_back({BatchShape(batch), &trace});
+  }
+  std::span<const Recording> used = all;
+  if (used.size() > kMaxRecordings) used = used.last(kMaxRecordings);
+  absl::StatusOr<SymbolicTrace> symbolic = MakeSymbolicTrace(used);
+  while (!symbolic.ok() && used.size() > 2) {
+    used = used.subspan(1);
+    symbolic = MakeSymbolicTrace(used);
+  }
+  MEMPLAN_RETURN_IF_ERROR(symbolic.status());
+  return absl::WrapUnique(new FastPrediction(*std::move(symbolic)));
+}
+
+absl::StatusOr<PredictedAnswer> FastPrediction::Answer(
+    const FastPredictionOptions& options, const KnownCalls& known) {
+  MEMPLAN_ASSIGN_OR_RETURN(NearbyCallPlans plans,
+                           NearbyCallPlans::Create(symbolic_, known));
+  PredictionSearch search(symbolic_, options.conditions);
+  PredictionOptions asked;
+  asked.shape = BatchShape(1);
+  asked.max_batch = options.max_batch;
+  asked.plans = &plans;
+  asked.has_segments = options.has_segments;
+  MEMPLAN_ASSIGN_OR_RETURN(const PredictedBatches found, search.Find(asked));
+
+  const auto at = [&](int64_t batch) -> absl::StatusOr<PredictedBatch> {
+    if (batch < 1 || batch > options.max_batch) return PredictedBatch();
+    MEMPLAN_ASSIGN_OR_RETURN(const StreamOutcome outcome,
+                             search.Replay(asked, batch));
+    return PredictedBatch{batch, plans.KnowledgeAt(batch), outcome};
+  };
+  PredictedAnswer answer;
+  answer.checked_from = found.checked_from;
+  answer.checked_to = found.checked_to;
+  answer.replays = found.replays;
+  MEMPLAN_ASSIGN_OR_RETURN(answer.safe, at(found.safe_batch));
+  MEMPLAN_ASSIGN_OR_RETURN(answer.comfortable, at(found.comfortable_batch));
+  MEMPLAN_ASSIGN_OR_RETURN(answer.failing, at(found.safe_batch + 1));
+  for (const int64_t batch : found.running_above) {
+    if (answer.running_above.size() == kMaxRunningAbove) break;
+    MEMPLAN_ASSIGN_OR_RETURN(answer.running_above.emplace_back(), at(batch));
+  }
+  for (const std::vector<int64_t>& shape : symbolic_.shapes) {
+    answer.recorded_batches.push_back(shape.front());
+  }
+  answer.call_batches.assign(known.batches().begin(), known.batches().end());
+  answer.irregular_calls = static_cast<int64_t>(symbolic_.calls.size());
+  answer.distinct_calls = plans.distinct_calls();
+  return answer;
+}
+
+absl::StatusOr<std::vector<DistinctCall>> FastPrediction::CallsAt(
+    int64_t batch) const {
+  const std::vector<int64_t> values = {batch};
+  if (std::find(symbolic_.shapes.begin(), symbolic_.shapes.end(), values) !=
+      symbolic_.shapes.end()) {
+    return std::vector<DistinctCall>();
+  }
+  return IrregularCallsAt(symbolic_, BatchShape(batch));
+}
+
+}  // namespace memplan
