@@ -3,12 +3,12 @@
 #ifndef MEMPLAN_PLANNER_ADMISSION_DEVICE_H_
 #define MEMPLAN_PLANNER_ADMISSION_DEVICE_H_
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "planner/base/bytes.h"
 
 namespace memplan {
@@ -40,7 +40,7 @@ struct Device {
   std::string read_error;   // empty if the last reading succeeded
   int64_t snapshot_id = 0;  // goes up with every reading; 0: never read
   // When the last reading ended; unset if none has.
-  std::optional<std::chrono::system_clock::time_point> sample_time;
+  std::optional<absl::Time> sample_time;
 };
 
 }  // namespace memplan

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 #include "planner/base/format.h"
 #include "planner/base/status_macros.h"
 #include "server/base/reason.h"

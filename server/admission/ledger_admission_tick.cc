@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "planner/base/format.h"
 #include "planner/base/status_macros.h"
 #include "server/admission/ledger_admission.h"

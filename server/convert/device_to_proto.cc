@@ -34,7 +34,8 @@ v1::Device ToProto(const Device& device) {
   proto.set_driver_version(device.driver_version);
   proto.set_snapshot_id(device.snapshot_id);
   if (device.sample_time) {
-    *proto.mutable_sample_time() = ToTimestamp(*device.sample_time);
+    *proto.mutable_sample_time() =
+        ToTimestamp(absl::ToChronoTime(*device.sample_time));
   }
   proto.set_read_error(device.read_error);
   return proto;

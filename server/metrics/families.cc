@@ -124,7 +124,8 @@ void AppendDevices(const DeviceSnapshot& snapshot, Time now,
         1);
     Add(up, {{"device", device.id}}, device.read_error.empty() ? 1 : 0);
     if (!device.sample_time) continue;
-    Add(age, {{"device", device.id}}, Seconds(now - *device.sample_time));
+    Add(age, {{"device", device.id}},
+        Seconds(now - absl::ToChronoTime(*device.sample_time)));
   }
   page.push_back(std::move(info));
   page.push_back(std::move(up));

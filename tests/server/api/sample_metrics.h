@@ -31,7 +31,7 @@ inline MetricsInput SampleMetrics() {
   gpu.used = Bytes(300);
   gpu.free = Bytes(600);
   gpu.unattributed = Bytes(9);
-  gpu.sample_time = Time(std::chrono::milliseconds(2'000'000));
+  gpu.sample_time = absl::FromUnixSeconds(2000);
   gpu.processes = {{4711, "python", Bytes(200)}, {12, "Xorg", Bytes(91)}};
 
   Probe search;
