@@ -111,6 +111,8 @@ class LedgerAdmission final : public Admission {
   void AnswerAgain(Reservation reservation, const ReserveSpec& spec,
                    AdmittedCallback done);
   void Grant(const ReserveSpec& spec, Answer answer, AdmittedCallback done);
+  // For one that waited: its request_id may have been served meanwhile.
+  void GrantOnce(const ReserveSpec& spec, Answer answer, AdmittedCallback done);
   void AfterSave(const std::string& id, const absl::Status& saved);
   absl::StatusOr<const Reservation*> Owned(const std::string& id,
                                            const std::string& token) const;

@@ -107,11 +107,10 @@ std::vector<MemoryHolder> LedgerAdmission::HoldersOf(
   return holders;
 }
 
-// Without holders and headroom's suggestion, which only the answer needs.
+// Without what only the chosen answer needs: snapshot, holders, suggestion.
 Answer LedgerAdmission::JudgeOn(const JobSpec& job, const Device& device,
                                 const Ticket* ticket) const {
   Answer answer = {.judgement = {}};
-  answer.snapshot = snapshot_;
   answer.device = &device;
   answer.sums = ledger_.SumsOn(device.id);
   answer.age = AgeOf(device);
@@ -159,7 +158,10 @@ absl::StatusOr<Answer> LedgerAdmission::JudgeJob(const JobSpec& job,
   Answer answer =
       chosen ? std::move(answers[*chosen]) : WithoutDevice(job.unknown);
   answer.suggested_headroom = policy_.Suggestion();
-  if (answer.device != nullptr) answer.holders = HoldersOf(*answer.device);
+  if (answer.device != nullptr) {
+    answer.snapshot = snapshot_;
+    answer.holders = HoldersOf(*answer.device);
+  }
   return answer;
 }
 

@@ -134,7 +134,7 @@ void LedgerAdmission::OnPatienceOver(const Ticket& ticket) {
       const ReserveSpec spec = waiter->second.spec;
       LeaveLine(ticket, false);
       Count(answer->judgement);
-      Grant(spec, *std::move(answer), std::move(done));
+      GrantOnce(spec, *std::move(answer), std::move(done));
       return;
     }
     LeaveLine(ticket, true);
@@ -142,6 +142,16 @@ void LedgerAdmission::OnPatienceOver(const Ticket& ticket) {
   if (!answer.ok()) return done(answer.status());
   Count(answer->judgement);
   done(Admitted{.answer = *std::move(answer)});
+}
+
+void LedgerAdmission::GrantOnce(const ReserveSpec& spec, Answer answer,
+                                AdmittedCallback done) {
+  auto before = MadeBefore(spec);
+  if (before.ok() && *before) {
+    AnswerAgain(**std::move(before), spec, std::move(done));
+  } else {
+    Grant(spec, std::move(answer), std::move(done));
+  }
 }
 
 // In their order; one that gets nothing lets those behind it try, unless it has
@@ -162,7 +172,7 @@ void LedgerAdmission::ServeWaiters(Calls& calls) {
     LeaveLine(ticket, false);
     if (answer.ok()) Count(answer->judgement);
     if (fits) {
-      Grant(spec, *std::move(answer), std::move(done));
+      GrantOnce(spec, *std::move(answer), std::move(done));
     } else {
       calls.emplace_back([done = std::move(done), answer] {
         if (answer.ok()) {

@@ -77,12 +77,17 @@ FoundNeed PlanNeeds::Find(const ModelNeed& need, const Device& device) const {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(need.model_sha256);
   if (found == entries_.end()) return VerdictReason::kNoPlan;
-  const std::string type = TypeOf(device);
+  std::optional<std::string> type;  // made if an id does not tell already
+  const auto runs_alike = [&](const Entry& entry) {
+    if (entry.spec.device_id == device.id) return true;
+    if (!type) type = TypeOf(device);
+    return entry.device_type == *type;
+  };
   const Entry* newest = nullptr;
   std::optional<Need> answer;
   for (const Entry& entry : found->second) {
     const bool matches =
-        (entry.spec.device_id == device.id || entry.device_type == type) &&
+        runs_alike(entry) &&
         (need.probe_id.empty() || entry.table.plan_id() == need.probe_id) &&
         (!need.mode || entry.spec.mode == *need.mode) &&
         (!need.optimizer || entry.spec.optimizer == *need.optimizer);

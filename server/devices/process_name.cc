@@ -20,7 +20,7 @@ bool SeesHostProcesses(const std::string& root) {
   return !error && target == kHostPidNamespace;
 }
 
-bool HasEnded(int64_t pid, const std::string& root) {
+bool ProcessHasEnded(int64_t pid, const std::string& root) {
   std::ifstream file(root + "/proc/" + std::to_string(pid) + "/stat");
   std::string line;
   std::getline(file, line);

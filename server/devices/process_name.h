@@ -13,7 +13,7 @@ namespace memplan {
 bool SeesHostProcesses(const std::string& root = "");
 
 // True if the process has ended or is a zombie, by /proc below `root`.
-bool HasEnded(int64_t pid, const std::string& root = "");
+bool ProcessHasEnded(int64_t pid, const std::string& root = "");
 
 // The executable's name (/proc/PID/comm below `root`), or empty.
 std::string ProcessName(int64_t pid, const std::string& root = "");

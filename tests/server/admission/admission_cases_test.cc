@@ -127,6 +127,33 @@ TEST(AdmissionCasesTest, Row17ALostDeviceIsUnknown) {
   EXPECT_THAT(WordsOf(answer), HasSubstr("the GPU is lost"));
 }
 
+// NVIDIA/dcgm-exporter#512, #380: MIG instances with totals of their own.
+TEST(AdmissionCasesTest, Row20InstancesAreDevicesAndTheirGpuIsNotCountedTwice) {
+  AdmissionWorld world;
+  Device gpu;
+  gpu.id = "GPU-a";
+  gpu.total = GiB(80);
+  gpu.is_partitioned = true;
+  world.SetDevice(gpu);
+  world.SetCard("MIG-a", GiB(10));
+  EXPECT_EQ(world.Check(GiB(9)).device->id, "MIG-a");
+  EXPECT_EQ(world.Check(GiB(11)).judgement.verdict, Verdict::kNever);
+  const Answer answer = world.Check(GiB(1), "GPU-a");
+  EXPECT_EQ(answer.judgement.reason, VerdictReason::kPartitioned);
+  EXPECT_THAT(WordsOf(answer), HasSubstr("name one of its instances"));
+}
+
+// NVIDIA/dcgm-exporter#443: MIG mode and no instance.
+TEST(AdmissionCasesTest, Row22AGpuInMigModeWithoutInstancesIsNoDevice) {
+  AdmissionWorld world;
+  Device gpu;
+  gpu.id = "GPU-a";
+  gpu.total = GiB(80);
+  gpu.is_partitioned = true;
+  world.SetDevice(gpu);
+  EXPECT_EQ(world.Check(GiB(1)).judgement.reason, VerdictReason::kNoDevice);
+}
+
 // NVIDIA/k8s-device-plugin#389, #992: MIG repartition at run time.
 TEST(AdmissionCasesTest, Row21ReservationsOnAGoneInstanceEndWithThatReason) {
   AdmissionWorld world;

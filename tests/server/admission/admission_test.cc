@@ -157,9 +157,11 @@ TEST(AdmissionTest, AStaleReadingIsUnknownAndItsAgeIsOfAClockThatNobodySets) {
   AdmissionWorld world;
   world.SetCard("GPU-a", GiB(24));
   world.Pass(absl::Seconds(11));
-  const Answer answer = world.Check(GiB(1));
-  EXPECT_EQ(answer.judgement.reason, VerdictReason::kSnapshotStale);
-  EXPECT_EQ(answer.age, absl::Seconds(11));
+  const auto answer =
+      world.admission().Check({.need = GiB(1), .max_age = absl::Seconds(10)});
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->judgement.reason, VerdictReason::kSnapshotStale);
+  EXPECT_EQ(answer->age, absl::Seconds(11));
   const auto patient =
       world.admission().Check({.need = GiB(1), .max_age = absl::Minutes(1)});
   EXPECT_EQ(patient->judgement.verdict, Verdict::kFits);

@@ -55,10 +55,12 @@ class AdmissionWorld {
   }
   ~AdmissionWorld() { StopDaemon(); }
 
-  // Without headroom, so that a test counts in whole GiB, and without a tick.
+  // Without headroom, so that a test counts in whole GiB, without a tick, and with
+  // readings that do not age while a test lets hours pass.
   static AdmissionRules Exact() {
     AdmissionRules rules;
     rules.headroom = Bytes(0);
+    rules.max_age = std::chrono::hours(24);
     rules.tick = std::chrono::milliseconds(0);
     return rules;
   }
