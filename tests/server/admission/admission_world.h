@@ -67,18 +67,18 @@ class AdmissionWorld {
 
   // A card of this total with what its processes use, as it is read from now on.
   void SetCard(const std::string& id, Bytes total,
-               std::vector<DeviceProcess> processes = {}) {
+               std::vector<DeviceProcess> on_it = {}) {
     Device device;
     device.id = id;
     device.display_name = "Card";
     device.total = total;
     device.driver_reserve = Bytes(0);
     Bytes used;
-    for (const DeviceProcess& process : processes) used += *process.used;
+    for (const DeviceProcess& process : on_it) used += *process.used;
     device.used = used;
     device.free = total - used;
     device.unattributed = Bytes(0);
-    device.processes = std::move(processes);
+    device.processes = std::move(on_it);
     SetDevice(std::move(device));
   }
   void SetDevice(Device device) {
