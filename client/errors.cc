@@ -26,7 +26,7 @@ constexpr char kUsagePayload[] = "memplan/usage";
 
 // The flag of `probe` or `profile` that sets a field of CreateProbeRequest; the
 // first prefix that matches counts.
-constexpr std::array<std::pair<const char*, const char*>, 19> kFlagOfField = {{
+constexpr std::array<std::pair<const char*, const char*>, 29> kFlagOfField = {{
     {"spec.model_sha256", "MODEL"},
     {"spec.device_id", "--device"},
     {"spec.inputs", "--input"},
@@ -35,6 +35,16 @@ constexpr std::array<std::pair<const char*, const char*>, 19> kFlagOfField = {{
     {"spec.optimizer", "--train"},
     {"spec.run_as", "--run-as"},
     {"spec.steps", "--steps"},
+    {"spec.step.autocast", "--autocast"},
+    {"spec.step.also_batches", "--also-batch"},
+    {"spec.step.accumulation_steps", "--accumulate"},
+    {"spec.step.zero_grad", "--zero-grad"},
+    {"spec.step.evaluation_batch", "--evaluate-batch"},
+    {"spec.step.loss_output", "--loss-output"},
+    {"spec.step.loss_model_sha256", "--loss"},
+    {"spec.step.targets", "--target"},
+    {"spec.step.optimizer_implementation", "--train"},
+    {"spec.step.cudnn", "--cudnn"},
     {"spec.cap_bytes", "--cap"},
     {"spec.budget_bytes", "--budget"},
     {"spec.limit", "--cap or --budget"},

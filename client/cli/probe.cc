@@ -11,6 +11,11 @@ namespace {
 
 constexpr int64_t kMaxBatch = int64_t{1} << 31;
 
+const Words<v1::SearchMethod> kMethods = {
+    {"auto", v1::SEARCH_METHOD_AUTO},
+    {"predict", v1::SEARCH_METHOD_PREDICT},
+    {"bisect", v1::SEARCH_METHOD_BISECT}};
+
 void AddSearchFlags(CLI::App& verb, v1::SearchTask& search) {
   const auto add = [&verb](const char* name, auto store, int64_t most,
                            const char* help) {
@@ -33,6 +38,13 @@ void AddSearchFlags(CLI::App& verb, v1::SearchTask& search) {
       },
       10,
       "How often the answer is run again before it is verified (default 1)");
+  AddWordFlag<v1::SearchMethod>(
+      verb, "--method", kMethods,
+      [&search](v1::SearchMethod method) { search.set_method(method); },
+      "predict: from two small batches that are recorded, verified by a run; "
+      "bisect: by runs alone; auto (default): predict on a GPU, and bisect "
+      "where that does not hold")
+      ->group("Search");
 }
 
 }  // namespace

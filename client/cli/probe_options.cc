@@ -2,18 +2,14 @@
 
 #include <google/protobuf/util/time_util.h>
 
+#include "client/cli/step_flags.h"
+
 namespace memplan {
 namespace {
 
 constexpr char kWorkGroup[] = "What is run";
 constexpr char kLimitGroup[] = "Memory";
 constexpr char kShareGroup[] = "Share of the node";
-
-const Words<v1::Optimizer> kOptimizers = {
-    {"sgd", v1::OPTIMIZER_SGD},
-    {"sgd-momentum", v1::OPTIMIZER_SGD_MOMENTUM},
-    {"adam", v1::OPTIMIZER_ADAM},
-    {"adamw", v1::OPTIMIZER_ADAMW}};
 
 const Words<v1::RunAs> kWaysToRun = {{"torchscript", v1::RUN_AS_TORCHSCRIPT},
                                      {"eager", v1::RUN_AS_EAGER}};
@@ -51,13 +47,12 @@ void AddModelFlags(CLI::App& verb, ProbeOptions& options) {
 }
 
 void AddModeFlags(CLI::App& verb, v1::ProbeSpec& spec) {
-  CLI::Option* train = AddWordFlag<v1::Optimizer>(
-      verb, "--train", kOptimizers,
-      [&spec](v1::Optimizer optimizer) {
-        spec.set_mode(v1::MODE_TRAIN);
-        spec.set_optimizer(optimizer);
-      },
-      "Run training steps with this optimizer");
+  CLI::Option* train = verb.add_option_function<std::string>(
+      "--train",
+      [&spec](const std::string& text) { ReadOptimizer(text, spec); },
+      "Run training steps with this optimizer; HOW is the implementation that "
+      "your program has: libtorch (default), for-loop, foreach or fused");
+  train->type_name(OptimizerChoices());
   CLI::Option* infer = verb.add_flag_callback(
       "--infer", [&spec] { spec.set_mode(v1::MODE_INFER); },
       "Run the forward in inference mode (default)");
@@ -149,6 +144,7 @@ void AddLimitFlags(CLI::App& verb, ProbeOptions& options) {
 void AddProbeFlags(CLI::App& verb, ProbeOptions& options) {
   AddModelFlags(verb, options);
   AddModeFlags(verb, options.spec);
+  AddStepFlags(verb, options.spec, options.loss);
   AddTrialFlags(verb, options.spec);
   AddLimitFlags(verb, options);
   AddShareFlags(verb, options.spec);

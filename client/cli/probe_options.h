@@ -17,6 +17,7 @@ struct ProbeOptions {
   DaemonOptions daemon;
   OutputFormat output = OutputFormat::kTable;
   std::string model;                         // a file, or digits of a SHA-256
+  std::string loss;                          // the same; empty for none
   std::string device;                        // empty: the first GPU, else cpu
   std::vector<std::string> dimensions;       // NAME=VALUE, by --dim
   std::vector<std::string> bare_dimensions;  // the same, without a flag

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/step_words.h"
 #include "client/cli/table.h"
 #include "client/cli/words.h"
 
@@ -62,11 +63,79 @@ std::string LimitWords(const v1::ProbeSpec& spec) {
 std::string NeighbourWords(const v1::Plan& plan) {
   std::vector<std::string> words;
   for (const v1::Neighbour& neighbour : plan.neighbours()) {
-    words.push_back(absl::StrCat(neighbour.batch(), " ",
-                                 OutcomeWords(neighbour.outcome()), " (trial ",
-                                 neighbour.trial_number(), ")"));
+    words.push_back(absl::StrCat(
+        neighbour.batch(), " ", OutcomeWords(neighbour.outcome()),
+        neighbour.trial_number() == 0
+            ? " (predicted)"
+            : absl::StrCat(" (trial ", neighbour.trial_number(), ")")));
   }
   return words.empty() ? "none were run" : absl::StrJoin(words, ", ");
+}
+
+// What a settled step of a batch costs.
+std::string CostWords(const v1::PredictedBatch& batch) {
+  std::string words =
+      absl::StrCat(Counted(batch.retries_per_step(), "retry", "retries"),
+                   " and ", Counted(batch.segments_freed_per_step(), "segment"),
+                   " given back in each step");
+  if (batch.caught_failures() > 0) {
+    absl::StrAppend(&words, ", ",
+                    Counted(batch.caught_failures(), "convolution"),
+                    " with less scratch");
+  }
+  return words;
+}
+
+std::string ComfortableWords(const v1::Prediction& prediction) {
+  const int64_t batch = prediction.comfortable().batch();
+  if (batch == 0) return "none: every batch gives memory back in each step";
+  return absl::StrCat(
+      batch, ": gives no memory back in a settled step",
+      batch == prediction.safe().batch()
+          ? ""
+          : absl::StrCat("; ", prediction.safe().batch(), " has ",
+                         CostWords(prediction.safe())));
+}
+
+std::string RunningAboveWords(const v1::Prediction& prediction) {
+  std::vector<std::string> words;
+  for (const v1::PredictedBatch& batch : prediction.running_above()) {
+    words.push_back(absl::StrCat(batch.batch(), " (", CostWords(batch), ")"));
+  }
+  return absl::StrCat(absl::StrJoin(words, ", "), " would run although ",
+                      prediction.failing().batch(), " fails");
+}
+
+std::string MethodWords(const v1::Plan& plan) {
+  switch (plan.method()) {
+    case v1::PLAN_METHOD_PREDICTED:
+      return absl::StrCat(
+          "predicted from ",
+          Counted(plan.prediction().recorded_batches_size(), "recording"),
+          plan.prediction().call_batches().empty()
+              ? ""
+              : absl::StrCat(
+                    " and ",
+                    Counted(plan.prediction().distinct_calls(), "operator"),
+                    " run alone"),
+          ", then verified");
+    case v1::PLAN_METHOD_BISECTED:
+      return plan.fall_back_reason().empty()
+                 ? "bisected"
+                 : absl::StrCat(
+                       "bisected, since the prediction does not hold: ",
+                       plan.fall_back_reason());
+    default:
+      return absl::StrCat("unknown (", plan.method(), ")");
+  }
+}
+
+void AddPrediction(Table& table, const v1::Plan& plan) {
+  if (!plan.has_prediction()) return;
+  table.AddRow({"comfortable", ComfortableWords(plan.prediction())});
+  if (plan.prediction().running_above_size() > 0) {
+    table.AddRow({"larger, predicted", RunningAboveWords(plan.prediction())});
+  }
 }
 
 void AddQuantity(Table& table, const std::string& name, bool known,
@@ -77,6 +146,19 @@ void AddQuantity(Table& table, const std::string& name, bool known,
   }
   table.AddRow({name, absl::StrCat(BytesWords(quantity.bytes()), ", ",
                                    ProvenanceWords(quantity), note)});
+}
+
+// What the last step needs, where an earlier one needed more.
+void AddSteadyPeak(Table& table, const v1::Plan& plan) {
+  if (!plan.has_steady_peak_allocated()) return;
+  std::string words = absl::StrCat(
+      BytesWords(plan.steady_peak_allocated().bytes()), " allocated");
+  if (plan.has_steady_peak_reserved()) {
+    absl::StrAppend(&words, ", ",
+                    BytesWords(plan.steady_peak_reserved().bytes()),
+                    " reserved");
+  }
+  table.AddRow({"steady step", words});
 }
 
 void AddQuantities(Table& table, const v1::Probe& probe) {
@@ -95,10 +177,18 @@ void AddQuantities(Table& table, const v1::Probe& probe) {
                   ? absl::StrFormat(", %.1f %% of reserved",
                                     plan.fragmentation_ratio() * 100)
                   : "");
-  table.AddRow({"peak in", plan.peak_step() < 0
-                               ? "the load of the model"
-                               : absl::StrCat("step ", plan.peak_step() + 1,
-                                              " of ", probe.spec().steps())});
+  table.AddRow({"peak in", StepWords(probe.spec(), plan.peak_step())});
+  AddSteadyPeak(table, plan);
+}
+
+// The peaks of the C++ optimizer where another was asked for.
+std::string OptimizerNote(const v1::Probe& probe) {
+  const auto asked = probe.spec().step().optimizer_implementation();
+  const auto seen = probe.plan().optimizer_implementation();
+  if (asked == seen || ImplementationWords(asked).empty()) return "";
+  return absl::StrCat("the peaks are of libtorch's C++ optimizer; those of yours",
+                      ImplementationWords(asked),
+                      " may be higher, so leave room for it");
 }
 
 std::string PlanReport(const v1::Probe& probe) {
@@ -108,7 +198,11 @@ std::string PlanReport(const v1::Probe& probe) {
   table.AddRow({"largest safe batch", BatchWords(plan)});
   if (found) {
     table.AddRow({"verified", VerifiedWords(plan)});
+    AddPrediction(table, plan);
     AddQuantities(table, probe);
+    if (const std::string note = OptimizerNote(probe); !note.empty()) {
+      table.AddRow({"optimizer", note});
+    }
     table.AddRow({"neighbours", NeighbourWords(plan)});
     if (plan.unsafe_running_batches_size() > 0) {
       table.AddRow(
@@ -122,6 +216,7 @@ std::string PlanReport(const v1::Probe& probe) {
   } else if (!plan.limit_message().empty()) {
     table.AddRow({"because", plan.limit_message()});
   }
+  table.AddRow({"found", MethodWords(plan)});
   table.AddRow({"trials", absl::StrCat(plan.trial_count(), ", of which ",
                                        plan.out_of_memory_count(),
                                        " ran out of memory")});

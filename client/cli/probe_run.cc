@@ -33,7 +33,7 @@ absl::Status CheckLimit(const v1::ProbeSpec& spec, const v1::Device& device) {
       "such as --cap 2GiB, or --budget");
 }
 
-// The spec with model and device filled in.
+// The spec with model, loss and device filled in.
 absl::StatusOr<v1::ProbeSpec> CompleteSpec(const ProbeOptions& options,
                                            Client& client,
                                            const Interruption& interruption,
@@ -49,6 +49,12 @@ absl::StatusOr<v1::ProbeSpec> CompleteSpec(const ProbeOptions& options,
   v1::ProbeSpec spec = options.spec;
   spec.set_device_id(device.id());
   spec.set_model_sha256(model.sha256());
+  if (!options.loss.empty()) {
+    MEMPLAN_ASSIGN_OR_RETURN(
+        const v1::Model loss,
+        ResolveModel(client, options.loss, console, interruption.token()));
+    spec.mutable_step()->set_loss_model_sha256(loss.sha256());
+  }
   return spec;
 }
 

@@ -14,6 +14,7 @@ std::string PhaseWords(const v1::ProbeProgress& progress) {
   if (progress.phase() == "start") return "starting";
   if (progress.phase() == "load") return "loading the model";
   if (progress.phase() == "report") return "reporting";
+  if (progress.phase() == "calls") return "running operators alone";
   return absl::StrCat(
       "step ",
       std::min(progress.steps_done() + 1, std::max(progress.steps_total(), 1)),

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "client/cli/step_words.h"
 #include "planner/base/bytes.h"
 #include "planner/base/format.h"
 
@@ -110,23 +111,30 @@ std::string ModeWords(const v1::ProbeSpec& spec) {
       words = "infer-grad";
       break;
     case v1::MODE_TRAIN:
-      words = absl::StrCat("train ", OptimizerWords(spec.optimizer()));
+      words = absl::StrCat(
+          "train ", OptimizerWords(spec.optimizer()),
+          ImplementationWords(spec.step().optimizer_implementation()));
       break;
     default:
       words = Unknown(spec.mode());
   }
   switch (spec.run_as()) {
     case v1::RUN_AS_TORCHSCRIPT:
-      return words + ", as torchscript";
+      words += ", as torchscript";
+      break;
     case v1::RUN_AS_EAGER:
-      return words + ", as eager";
+      words += ", as eager";
+      break;
     default:
-      return words + ", as " + Unknown(spec.run_as());
+      words += ", as " + Unknown(spec.run_as());
   }
+  return words + StepOptionWords(spec.step());
 }
 
-std::string Counted(int64_t count, const std::string& noun) {
-  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+std::string Counted(int64_t count, const std::string& noun,
+                    const std::string& plural) {
+  if (count == 1) return absl::StrCat("1 ", noun);
+  return absl::StrCat(count, " ", plural.empty() ? noun + "s" : plural);
 }
 
 std::string ShortHash(const std::string& sha256) {

@@ -21,11 +21,12 @@ std::string StateWords(v1::ProbeState state);        // queued, running, …
 // `verified in trial 17`, `measured in trial 3`, `estimate`.
 std::string ProvenanceWords(const v1::Quantity& quantity);
 
-// `train adam, as eager` and the like.
+// `train adam (foreach), as eager, autocast bf16` and the like.
 std::string ModeWords(const v1::ProbeSpec& spec);
 
-// `1 trial`, `2 trials`.
-std::string Counted(int64_t count, const std::string& noun);
+// `1 trial`, `2 trials`; `plural` if it is not the noun with an s.
+std::string Counted(int64_t count, const std::string& noun,
+                    const std::string& plural = "");
 
 // The first 12 digits, as tables show a model.
 std::string ShortHash(const std::string& sha256);

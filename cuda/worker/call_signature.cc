@@ -1,46 +1,18 @@
 #include "cuda/worker/call_signature.h"
 
 #include <ATen/core/ivalue.h>
-#include <c10/core/ScalarType.h>
 
 #include <bit>
 #include <cstdint>
 #include <string_view>
 
+#include "cuda/worker/dtype_names.h"
 #include "planner/trace/name_table.h"
 #include "planner/trace/signature.h"
 #include "planner/trace/signature_text.h"
 
 namespace memplan::gpu {
 namespace {
-
-// torch's names of types are those of C; input specs and traces have Python's.
-std::string_view DtypeName(at::ScalarType type) {
-  switch (type) {
-    case at::kFloat:
-      return "float32";
-    case at::kDouble:
-      return "float64";
-    case at::kHalf:
-      return "float16";
-    case at::kBFloat16:
-      return "bfloat16";
-    case at::kLong:
-      return "int64";
-    case at::kInt:
-      return "int32";
-    case at::kShort:
-      return "int16";
-    case at::kChar:
-      return "int8";
-    case at::kByte:
-      return "uint8";
-    case at::kBool:
-      return "bool";
-    default:
-      return c10::toString(type);
-  }
-}
 
 // Fills the tables with one call's arguments.
 class Arguments {
@@ -61,17 +33,47 @@ class Arguments {
       Push(ArgumentKind::kInteger, {value.toInt()});
     } else if (value.isDouble()) {
       Push(ArgumentKind::kReal, {std::bit_cast<int64_t>(value.toDouble())});
-    } else if (value.isIntList()) {
-      const std::vector<int64_t> numbers = value.toIntVector();
-      Push(ArgumentKind::kIntegers, numbers);
+    } else if (value.isDevice()) {
+      Push(ArgumentKind::kDevice, {}).on_cpu = value.toDevice().is_cpu();
+    } else if (value.isString()) {
+      AddText(value.toStringView());
     } else if (value.isOptionalTensorList()) {
       AddOptionalTensors(value.toOptionalTensorList());
+    } else {
+      AddNumbers(value);
+    }
+  }
+
+ private:
+  // A list of plain values; an empty one is a list of integers, whatever it is
+  // declared as.
+  void AddNumbers(const c10::IValue& value) {
+    std::vector<int64_t> numbers;
+    ArgumentKind kind = ArgumentKind::kOther;
+    if (value.isIntList()) {
+      kind = ArgumentKind::kIntegers;
+      numbers = value.toIntVector();
+    } else if (value.isBoolList()) {
+      kind = ArgumentKind::kBooleans;
+      for (const bool each : value.toBoolList()) numbers.push_back(each);
+    } else if (value.isDoubleList()) {
+      kind = ArgumentKind::kReals;
+      for (const double each : value.toDoubleVector()) {
+        numbers.push_back(std::bit_cast<int64_t>(each));
+      }
+    }
+    const bool is_list = kind != ArgumentKind::kOther;
+    Push(is_list && numbers.empty() ? ArgumentKind::kIntegers : kind, numbers);
+  }
+
+  void AddText(std::string_view text) {
+    if (IsSignatureText(text)) {
+      Push(ArgumentKind::kText, {}).dtype = names_.Add(text);
     } else {
       Push(ArgumentKind::kOther, {});
     }
   }
 
- private:
   SignatureArgument& Push(ArgumentKind kind, c10::ArrayRef<int64_t> numbers) {
     SignatureArgument argument;
     argument.kind = kind;

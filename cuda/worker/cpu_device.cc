@@ -9,6 +9,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cuda/worker/trial/live_bytes.h"
@@ -88,9 +89,10 @@ c10::DataPtr RecordingAllocator::allocate(size_t size) {
                                new (memory) BlockHeader{requested} + 1);
   if (!Take(requested, block)) {
     std::free(memory);
-    const Bytes allocated =
-        WithLiveBytes([](const LiveBytes& live) { return live.allocated(); });
-    ThrowOutOfMemory(requested, allocated, live_.cap());
+    const auto [allocated, cap] = WithLiveBytes([](const LiveBytes& live) {
+      return std::pair(live.allocated(), live.cap());
+    });
+    ThrowOutOfMemory(requested, allocated, cap);
   }
   return {block, block, &Delete, cpu};
 }
@@ -105,7 +107,7 @@ void RecordingAllocator::Delete(void* block) {
 bool RecordingAllocator::Take(Bytes requested, const void* block) {
   const std::lock_guard lock(mutex_);
   if (block == nullptr) {
-    live_.CountFailedRequest();
+    live_.CountFailedRequest(requested);
   } else if (live_.Take(requested)) {
     recorder_.RecordMemory(TraceEvent::kAlloc, requested, AddressOf(block), 0);
     return true;
@@ -132,6 +134,21 @@ class CpuDevice : public Device {
         [](const LiveBytes& live) { return live.cap(); });
   }
 
+  absl::Status SetCap(std::optional<Bytes> cap) override {
+    allocator_.WithLiveBytes([cap](LiveBytes& live) { live.SetCap(cap); });
+    return absl::OkStatus();
+  }
+
+  // There are no segments to give back.
+  absl::StatusOr<Bytes> Renew() override {
+    return allocator_.WithLiveBytes(
+        [](const LiveBytes& live) { return live.allocated(); });
+  }
+
+  absl::Status ReleaseCache() override { return absl::OkStatus(); }
+
+  Prepared Identity() const override { return {}; }
+
   void BeginSpan() override {
     allocator_.WithLiveBytes([this](LiveBytes& live) {
       live.ResetPeaks();
@@ -141,9 +158,16 @@ class CpuDevice : public Device {
 
   Span ReadSpan() override {
     return allocator_.WithLiveBytes([this](const LiveBytes& live) {
-      return Span{.peaks = live.peaks(),
-                  .allocation_retries = 0,
-                  .failed_requests = live.failed_requests() - failed_before_};
+      Span span{.peaks = live.peaks(),
+                .allocation_retries = 0,
+                .failed_requests = live.failed_requests() - failed_before_,
+                .unmet = std::nullopt};
+      if (span.failed_requests > 0 && live.unmet().has_value()) {
+        span.unmet = {.asked = *live.unmet(),
+                      .allocated = live.allocated(),
+                      .reserved = live.allocated()};
+      }
+      return span;
     });
   }
 

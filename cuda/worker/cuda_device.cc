@@ -1,17 +1,26 @@
 #include "cuda/worker/cuda_device.h"
 
 #include <ATen/Context.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cuda/worker/trial/memory_fraction.h"
+#include "planner/base/status_macros.h"
+
+// Of libtorch_cuda; its header wants those of cuBLAS.
+namespace at::cuda {
+void clearCublasWorkspaces();
+}
 
 namespace memplan::gpu {
 namespace {
@@ -66,11 +75,114 @@ Bytes PeakOf(const c10::CachingAllocator::StatArray& counter) {
   return Bytes(WholeOf(counter).peak);
 }
 
+// What became of the last request. Told by the allocator, from any thread.
+class LastRequest {
+ public:
+  void Succeed() { is_unmet_ = false; }
+
+  void Fail(Bytes asked) {
+    const auto stats = allocator::getDeviceStats(kDevice);
+    const std::lock_guard lock(mutex_);
+    failed_ = {.asked = asked,
+               .allocated = Bytes(WholeOf(stats.allocated_bytes).current),
+               .reserved = Bytes(WholeOf(stats.reserved_bytes).current)};
+    is_unmet_ = true;
+  }
+
+  std::optional<FailedRequest> unmet() const {
+    if (!is_unmet_) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    return failed_;
+  }
+
+ private:
+  // Apart from the mutex, since Succeed is called with the allocator's lock held.
+  std::atomic<bool> is_unmet_ = false;
+  mutable std::mutex mutex_;
+  FailedRequest failed_;  // guarded by mutex_
+};
+
+// Runs `function`, which may throw; kUnavailable with CUDA's words if it does.
+template <typename Function>
+absl::Status InCudasWords(const char* what, Function&& function) {
+  try {
+    function();
+    return absl::OkStatus();
+  } catch (const c10::Error& error) {
+    return absl::UnavailableError(
+        absl::StrCat(what, ": ", error.what_without_backtrace()));
+  } catch (const std::exception& error) {
+    return absl::UnavailableError(absl::StrCat(what, ": ", error.what()));
+  }
+}
+
+Bytes DeviceTotal() {
+  size_t free = 0;
+  size_t total = 0;
+  C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  return Bytes(static_cast<int64_t>(total));
+}
+
+// 91002 is 9.10.2, 8902 is 8.9.2.
+std::string CudnnVersion() {
+  const auto& hooks = at::detail::getCUDAHooks();
+  if (!hooks.hasCuDNN()) return "";
+  const int64_t version = hooks.versionCuDNN();
+  const int64_t major = version < 10000 ? 1000 : 10000;
+  return absl::StrCat(version / major, ".", version % major / 100, ".",
+                      version % 100);
+}
+
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(std::optional<Bytes> cap) : cap_(cap) { BeginSpan(); }
+  // `requests` lives as long as the process.
+  explicit CudaDevice(const LastRequest& requests) : requests_(requests) {
+    BeginSpan();
+  }
 
   std::optional<Bytes> cap() const override { return cap_; }
+
+  absl::Status SetCap(std::optional<Bytes> cap) override {
+    return InCudasWords("setting the allocator's cap", [&] {
+      const Bytes total = DeviceTotal();
+      const bool is_none = !cap.has_value() || *cap >= total;
+      // An allocator that never had a cap is left as it is.
+      if (is_none && !cap_.has_value()) return;
+      const double fraction = is_none ? 1 : FractionForCap(*cap, total);
+      allocator::setMemoryFraction(fraction, kDevice);
+      cap_.reset();
+      if (!is_none) cap_ = CapOfFraction(fraction, total);
+    });
+  }
+
+  absl::StatusOr<Bytes> Renew() override {
+    MEMPLAN_RETURN_IF_ERROR(InCudasWords("giving memory back", [] {
+      C10_CUDA_CHECK(cudaDeviceSynchronize());
+      at::cuda::clearCublasWorkspaces();
+      allocator::emptyCache();
+    }));
+    return Bytes(
+        WholeOf(allocator::getDeviceStats(kDevice).reserved_bytes).current);
+  }
+
+  absl::Status ReleaseCache() override {
+    return InCudasWords("giving memory back", [] { allocator::emptyCache(); });
+  }
+
+  Prepared Identity() const override {
+    Prepared identity;
+    cudaDeviceProp properties = {};
+    if (cudaGetDeviceProperties(&properties, kDevice) == cudaSuccess) {
+      identity.device_name = properties.name;
+    }
+    int version = 0;
+    if (cudaDriverGetVersion(&version) == cudaSuccess) {
+      identity.driver_version =
+          absl::StrCat("CUDA ", version / 1000, ".", version % 1000 / 10);
+    }
+    identity.cudnn_version = CudnnVersion();
+    return identity;
+  }
 
   void BeginSpan() override {
     allocator::resetPeakStats(kDevice);
@@ -81,12 +193,14 @@ class CudaDevice : public Device {
 
   Span ReadSpan() override {
     const auto stats = allocator::getDeviceStats(kDevice);
+    const int64_t failed = stats.num_ooms - failed_before_;
     return {.peaks = {.requested = PeakOf(stats.requested_bytes),
                       .allocated = PeakOf(stats.allocated_bytes),
                       .active = PeakOf(stats.active_bytes),
                       .reserved = PeakOf(stats.reserved_bytes)},
             .allocation_retries = stats.num_alloc_retries - retries_before_,
-            .failed_requests = stats.num_ooms - failed_before_};
+            .failed_requests = failed,
+            .unmet = failed > 0 ? requests_.unmet() : std::nullopt};
   }
 
   absl::StatusOr<Settled> State() override {
@@ -106,22 +220,11 @@ class CudaDevice : public Device {
   }
 
  private:
+  const LastRequest& requests_;
   std::optional<Bytes> cap_;
   int64_t retries_before_ = 0;
   int64_t failed_before_ = 0;
 };
-
-// Sets `cap` and returns the one in force.
-std::optional<Bytes> SetCap(std::optional<Bytes> cap) {
-  size_t free = 0;
-  size_t total_bytes = 0;
-  C10_CUDA_CHECK(cudaMemGetInfo(&free, &total_bytes));
-  const Bytes total(static_cast<int64_t>(total_bytes));
-  if (!cap.has_value() || *cap >= total) return std::nullopt;
-  const double fraction = FractionForCap(*cap, total);
-  allocator::setMemoryFraction(fraction, kDevice);
-  return CapOfFraction(fraction, total);
-}
 
 absl::Status CheckEnvironment() {
   if (c10::cuda::device_count() == 0) {
@@ -154,11 +257,24 @@ absl::StatusOr<std::unique_ptr<Device>> StartCudaDevice(
           "PYTORCH_ALLOC_CONF chooses the allocator `", allocator::name(),
           "`; only torch's own can be measured"));
     }
+    // Never destroyed, as the allocator is not.
+    static auto& requests = *new LastRequest;
     allocator::attachAllocatorTraceTracker(
         [&recorder](const TraceEntry& entry) {
-          if (entry.device_ == kDevice) RecordEntry(entry, recorder);
+          if (entry.device_ != kDevice) return;
+          if (entry.action_ == TraceEntry::ALLOC) requests.Succeed();
+          RecordEntry(entry, recorder);
         });
-    return std::make_unique<CudaDevice>(SetCap(cap));
+    // Called without the allocator's lock, just before it throws.
+    allocator::attachOutOfMemoryObserver(
+        [](int64_t device, size_t asked, size_t, size_t) {
+          if (device == kDevice) {
+            requests.Fail(Bytes(static_cast<int64_t>(asked)));
+          }
+        });
+    auto device = std::make_unique<CudaDevice>(requests);
+    MEMPLAN_RETURN_IF_ERROR(device->SetCap(cap));
+    return device;
   } catch (const std::exception& error) {
     return absl::FailedPreconditionError(
         absl::StrCat("CUDA does not start: ", error.what()));

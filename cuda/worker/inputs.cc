@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "absl/status/statusor.h"
+
 namespace memplan::gpu {
 namespace {
 
@@ -53,6 +55,19 @@ at::Tensor MakeInput(const InputSpec& spec, const std::vector<int64_t>& shape,
       break;
   }
   return at::zeros(shape, options);
+}
+
+std::vector<c10::IValue> MakeInputs(const std::vector<InputSpec>& specs,
+                                    int64_t batch,
+                                    const std::map<std::string, int64_t>& dims,
+                                    at::Device device) {
+  std::vector<c10::IValue> inputs;
+  inputs.reserve(specs.size());
+  for (const InputSpec& spec : specs) {
+    inputs.emplace_back(
+        MakeInput(spec, InputShape(spec, batch, dims).value(), device));
+  }
+  return inputs;
 }
 
 }  // namespace memplan::gpu

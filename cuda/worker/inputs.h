@@ -3,9 +3,12 @@
 #define MEMPLAN_CUDA_WORKER_INPUTS_H_
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "planner/plan/input_spec.h"
@@ -17,6 +20,13 @@ namespace memplan::gpu {
 // what torch throws.
 at::Tensor MakeInput(const InputSpec& spec, const std::vector<int64_t>& shape,
                      at::Device device);
+
+// One for each of `specs`, as arguments of a method. Needs InputShape to be OK
+// for all of them.
+std::vector<c10::IValue> MakeInputs(const std::vector<InputSpec>& specs,
+                                    int64_t batch,
+                                    const std::map<std::string, int64_t>& dims,
+                                    at::Device device);
 
 }  // namespace memplan::gpu
 

@@ -1,5 +1,6 @@
-// memplan-worker: runs one trial for the daemon that started it, then exits. It
-// is no command for people: it talks over descriptor 3 and records on 4.
+// memplan-worker: carries out the orders of the daemon that started it, then
+// exits. It is no command for people: it talks over descriptor 3 and records
+// on 4.
 #include <unistd.h>
 
 #include <cstdint>
@@ -8,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,14 +19,14 @@
 #include "cuda/worker/messages/messages.h"
 #include "cuda/worker/operator_observer.h"
 #include "cuda/worker/sandbox/sandbox.h"
-#include "cuda/worker/torch_execution.h"
 #include "cuda/worker/torch_version.h"
+#include "cuda/worker/torch_workshop.h"
 #include "cuda/worker/traced_inputs.h"
 #include "cuda/worker/trial/conversation.h"
+#include "cuda/worker/trial/orders.h"
 #include "cuda/worker/trial/recorder.h"
 #include "cuda/worker/trial/trace_writer.h"
 #include "cuda/worker/trial/traced_batch.h"
-#include "cuda/worker/trial/trial.h"
 
 namespace memplan::gpu {
 namespace {
@@ -31,6 +34,8 @@ namespace {
 constexpr int kExitUsage = 2;
 constexpr int kExitNoDaemon = 4;
 constexpr int kExitNotSandboxed = 5;
+// Something of the order before could not be given up.
+constexpr int kExitNotFresh = 6;
 
 absl::StatusOr<std::unique_ptr<Device>> StartDevice(const TrialRequest& request,
                                                     Recorder& recorder) {
@@ -62,10 +67,21 @@ Report NoDevice(const absl::Status& status, bool sandboxed) {
   _exit(code);
 }
 
-void LeaveUnlessOk(const absl::Status& status) {
-  if (status.ok()) return;
+[[noreturn]] void LeaveWith(int code, const absl::Status& status) {
   std::fprintf(stderr, "memplan-worker: %s\n", status.ToString().c_str());
-  Leave(kExitNoDaemon);
+  Leave(code);
+}
+
+void LeaveUnlessOk(const absl::Status& status) {
+  if (!status.ok()) LeaveWith(kExitNoDaemon, status);
+}
+
+// The program that the first order names.
+TrialRequest RequestOf(const DaemonMessage& order) {
+  if (const auto* prepare = std::get_if<Prepare>(&order)) {
+    return prepare->program;
+  }
+  return std::get<TrialRequest>(order);
 }
 
 // Shuts the process in as asked. From then on the request asks for a sandbox
@@ -87,28 +103,30 @@ void ShutIn(TrialRequest& request, const Allowances& allowances,
   LeaveUnlessOk(writer.status());
   Recorder recorder(**writer);
   Conversation conversation(kChannelDescriptor);
-  auto request = conversation.Begin(TorchVersion());
-  LeaveUnlessOk(request.status());
+  auto first = conversation.Begin(TorchVersion());
+  LeaveUnlessOk(first.status());
+  Program program{.request = RequestOf(*first), .traced_batch = std::nullopt};
+  TrialRequest& request = program.request;
   // While there is one thread: neither libtorch's initializers, which ran before
   // main, nor anything above has started another.
-  ShutIn(*request, allowances, conversation);
+  ShutIn(request, allowances, conversation);
   conversation.EndWithTheDaemon();
   // Before the device is started, so that it leaves no mark in the trace.
-  const std::optional<int64_t> traced_batch =
-      TracedBatch(request->inputs, TracedInputShapes(request->model_path));
+  program.traced_batch =
+      TracedBatch(request.inputs, TracedInputShapes(request.model_path));
 
-  const auto device = StartDevice(*request, recorder);
+  const auto device = StartDevice(request, recorder);
   if (!device.ok()) {
-    LeaveUnlessOk(conversation.End(
-        NoDevice(device.status(), request->sandbox.has_value())));
+    LeaveUnlessOk(conversation.Answer(
+        NoDevice(device.status(), request.sandbox.has_value())));
     Leave(0);
   }
   ObserveOperators(recorder, signatures);
-  const auto execution = MakeTorchExecution(*request, **device, recorder);
-  Report report =
-      RunTrial(*request, **device, *execution, recorder, conversation);
-  report.traced_batch = traced_batch;
-  LeaveUnlessOk(conversation.End(report));
+  TorchWorkshop workshop(request.device, **device, recorder);
+  Orders orders(program, workshop, **device, recorder, conversation);
+  const absl::Status served = orders.Serve(*std::move(first));
+  if (absl::IsFailedPrecondition(served)) LeaveWith(kExitNotFresh, served);
+  LeaveUnlessOk(served);
   Leave(0);
 }
 

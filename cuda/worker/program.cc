@@ -36,19 +36,20 @@ void MoveConstants(torch::jit::Block& block, const std::string& device) {
 
 }  // namespace
 
-std::optional<Failure> RefuseUnlessZip(const std::string& path) {
+std::optional<Failure> RefuseUnlessZip(const std::string& path,
+                                       std::string_view field) {
   constexpr std::string_view kZipStart = "PK\x03\x04";
   std::ifstream file(path, std::ios::binary);
   std::array<char, kZipStart.size()> start = {};
   if (!file) {
-    return BadRequest("model_sha256",
+    return BadRequest(field,
                       absl::StrCat("the model's file cannot be read: ", path));
   }
   file.read(start.data(), start.size());
   if (file && std::string_view(start.data(), start.size()) == kZipStart) {
     return std::nullopt;
   }
-  return BadRequest("model_sha256",
+  return BadRequest(field,
                     "the file is no TorchScript archive (not a zip file); save "
                     "the model with torch.jit.save");
 }

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cuda/worker/trial/ending.h"
 
@@ -15,7 +16,9 @@ namespace memplan::gpu {
 
 // Why the file at `path` cannot be a TorchScript archive; nothing if it is a
 // zip. torch would take some other formats too, by parsers we do not trust.
-std::optional<Failure> RefuseUnlessZip(const std::string& path);
+// `field` of ProbeSpec names it.
+std::optional<Failure> RefuseUnlessZip(const std::string& path,
+                                       std::string_view field);
 
 // Loads the archive onto `device`. Devices that its graphs name (a module traced
 // on the CPU names the CPU) are changed to `device`. Throws what torch throws.

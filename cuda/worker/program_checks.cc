@@ -2,7 +2,6 @@
 
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/csrc/jit/api/function_impl.h>
-#include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/ir/ir.h>
 
 #include <cstdint>
@@ -10,47 +9,26 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "cuda/worker/method_arguments.h"
+#include "cuda/worker/mode_constants.h"
 
 namespace memplan::gpu {
 namespace {
 
-bool TakesTensor(const c10::Argument& argument) {
-  return c10::TensorType::get()->isSubtypeOf(*argument.type());
-}
-
-// `x, mask (optional)`: the arguments of forward without self.
-std::string ArgumentList(const std::vector<c10::Argument>& arguments) {
-  std::vector<std::string> names;
-  for (const c10::Argument& argument : arguments) {
-    names.push_back(absl::StrCat(
-        argument.name(), TakesTensor(argument) ? "" : " (no tensor)",
-        argument.default_value().has_value() ? " (optional)" : ""));
-  }
-  return absl::StrJoin(names, ", ");
-}
-
 std::optional<Failure> CheckInputs(const torch::jit::Module& module,
                                    const TrialRequest& request) {
-  const std::optional<torch::jit::Method> forward =
-      module.find_method("forward");
+  const auto forward = ForwardArguments(module);
   if (!forward.has_value()) {
     return BadRequest("model_sha256",
                       "the model has no method `forward`; only that is run");
   }
-  std::vector<c10::Argument> arguments =
-      forward->function().getSchema().arguments();
-  arguments.erase(arguments.begin());  // self
-  size_t needed = 0;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!arguments[i].default_value().has_value()) needed = i + 1;
-  }
+  const std::vector<c10::Argument>& arguments = forward->all;
   const size_t given = request.inputs.size();
-  if (given < needed || given > arguments.size()) {
+  if (given < forward->needed || given > arguments.size()) {
     return BadRequest(
         "inputs",
         absl::StrCat("the model's forward takes ", arguments.size(),
-                     " inputs (", ArgumentList(arguments), "), ", given,
+                     " inputs (", ArgumentList(*forward), "), ", given,
                      " given; write one spec for each, in this order"));
   }
   for (size_t i = 0; i < given; ++i) {
@@ -72,33 +50,19 @@ struct BakedModes {
   std::string evaluating;  // one that does not; empty if there is none
 };
 
-void FindModes(const torch::jit::Block& block, BakedModes& modes) {
-  for (const torch::jit::Node* node : block.nodes()) {
-    for (const torch::jit::Block* inner : node->blocks()) {
-      FindModes(*inner, modes);
-    }
-    const c10::FunctionSchema* schema = node->maybeSchema();
-    if (schema == nullptr) continue;
-    for (const char* name : {"training", "train"}) {
-      const std::optional<int> index = schema->argumentIndexWithName(name);
-      if (!index.has_value()) continue;
-      const auto value = torch::jit::toIValue(node->input(*index));
-      if (!value.has_value() || !value->isBool()) continue;
-      if (value->toBool()) {
-        modes.training = true;
-      } else {
-        modes.evaluating = node->kind().toQualString();
-      }
-    }
-  }
-}
-
 BakedModes ModesOf(const torch::jit::Module& module) {
   BakedModes modes;
   const auto unit = module._ivalue()->compilation_unit();
   for (torch::jit::Function* function : unit->get_functions()) {
     if (auto* graph = torch::jit::tryToGraphFunction(*function)) {
-      FindModes(*graph->graph()->block(), modes);
+      for (const ModeConstant& constant :
+           ModeConstantsOf(*graph->graph()->block())) {
+        if (constant.trains) {
+          modes.training = true;
+        } else {
+          modes.evaluating = constant.operation->kind().toQualString();
+        }
+      }
     }
   }
   return modes;
@@ -137,6 +101,35 @@ std::optional<Failure> CheckProgram(const torch::jit::Module& module,
                                     const TrialRequest& request) {
   if (auto failure = CheckInputs(module, request)) return failure;
   if (request.mode == Mode::kTrain) return CheckTrainable(module);
+  return std::nullopt;
+}
+
+std::optional<Failure> CheckLossProgram(const torch::jit::Module& loss,
+                                        size_t target_count) {
+  const auto forward = ForwardArguments(loss);
+  if (!forward.has_value()) {
+    return BadRequest("step.loss_model_sha256",
+                      "the loss has no method `forward`; only that is run");
+  }
+  const std::vector<c10::Argument>& arguments = forward->all;
+  if (target_count + 1 > arguments.size()) {
+    return BadRequest(
+        "step.targets",
+        absl::StrCat("the loss's forward takes ", arguments.size(),
+                     " tensors (", ArgumentList(*forward), "); with ",
+                     target_count,
+                     " targets none is left for the model's output; give one "
+                     "spec for each argument after the outputs"));
+  }
+  for (size_t i = 0; i < forward->needed; ++i) {
+    if (TakesTensor(arguments[i])) continue;
+    return BadRequest(
+        "step.loss_model_sha256",
+        absl::StrCat("argument ", i + 1, " (", arguments[i].name(),
+                     ") of the loss's forward is ",
+                     arguments[i].type()->repr_str(),
+                     ", no tensor; wrap the loss in one whose arguments are"));
+  }
   return std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 
 #include <torch/csrc/jit/api/module.h>
 
+#include <cstddef>
 #include <optional>
 
 #include "cuda/worker/messages/messages.h"
@@ -17,6 +18,11 @@ namespace memplan::gpu {
 // mode.
 std::optional<Failure> CheckProgram(const torch::jit::Module& module,
                                     const TrialRequest& request);
+
+// The same for a loss's program, which takes the model's outputs, whose number
+// only a run shows, and then the targets.
+std::optional<Failure> CheckLossProgram(const torch::jit::Module& loss,
+                                        size_t target_count);
 
 }  // namespace memplan::gpu
 

@@ -5,125 +5,147 @@
 #include <torch/optim.h>
 
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "cuda/worker/autocast_scope.h"
+#include "cuda/worker/evaluation.h"
 #include "cuda/worker/inputs.h"
-#include "cuda/worker/loss.h"
+#include "cuda/worker/optimizers.h"
 
 namespace memplan::gpu {
 namespace {
 
-namespace optim = torch::optim;
-
-// Small, so that weights stay finite over a few steps on random inputs; sizes
-// do not depend on it.
-constexpr double kLearningRate = 1e-3;
-constexpr double kMomentum = 0.9;
-
-std::vector<at::Tensor> TrainableParameters(const torch::jit::Module& module) {
-  std::vector<at::Tensor> parameters;
+void AddTrainableParameters(const torch::jit::Module& module,
+                            std::vector<at::Tensor>& parameters) {
   for (const at::Tensor& parameter : module.parameters()) {
     if (parameter.requires_grad()) parameters.push_back(parameter);
   }
-  return parameters;
-}
-
-std::unique_ptr<optim::Optimizer> MakeOptimizer(
-    Optimizer optimizer, std::vector<at::Tensor> parameters) {
-  switch (optimizer) {
-    case Optimizer::kNone:
-    case Optimizer::kSgd:
-      return std::make_unique<optim::SGD>(std::move(parameters),
-                                          optim::SGDOptions(kLearningRate));
-    case Optimizer::kSgdMomentum:
-      return std::make_unique<optim::SGD>(
-          std::move(parameters),
-          optim::SGDOptions(kLearningRate).momentum(kMomentum));
-    case Optimizer::kAdam:
-      return std::make_unique<optim::Adam>(std::move(parameters),
-                                           optim::AdamOptions(kLearningRate));
-    case Optimizer::kAdamW:
-      return std::make_unique<optim::AdamW>(std::move(parameters),
-                                            optim::AdamWOptions(kLearningRate));
-  }
-  return nullptr;
 }
 
 }  // namespace
 
-Step::Step(torch::jit::Module module, const TrialRequest& request,
-           std::vector<std::vector<int64_t>> shapes, at::Device device,
+Step::Step(Programs programs, const TrialRequest& request, at::Device device,
            Recorder& recorder)
-    : module_(std::move(module)),
-      mode_(request.mode),
-      inputs_(request.inputs),
-      shapes_(std::move(shapes)),
+    : module_(std::move(programs.model)),
+      request_(request),
       device_(device),
-      recorder_(recorder) {
-  module_.train(mode_ == Mode::kTrain);
-  if (mode_ == Mode::kTrain) {
-    optimizer_ = MakeOptimizer(request.optimizer, TrainableParameters(module_));
+      recorder_(recorder),
+      loss_(programs.loss, request.options.loss_output) {
+  const bool trains = request_.mode == Mode::kTrain;
+  // Before train(), which would undo its eval().
+  if (request_.options.evaluation_batch > 0) evaluating_ = InEvalMode(module_);
+  module_.train(trains);
+  if (!trains) return;
+  std::vector<at::Tensor> parameters;
+  AddTrainableParameters(module_, parameters);
+  if (programs.loss) {
+    programs.loss->train();
+    AddTrainableParameters(*programs.loss, parameters);
   }
+  optimizer_ = MakeOptimizer(request_.optimizer, std::move(parameters));
+  if (request_.options.autocast == Autocast::kFloat16) scaler_.emplace();
 }
 
 Step::~Step() = default;
 
-std::optional<Failure> Step::Run(int index) {
-  index_ = index;
-  switch (mode_) {
+std::optional<Failure> Step::Run(const TrialStep& step) {
+  phase_ = step.phase;
+  if (step.kind == StepKind::kEvaluation) {
+    Evaluate(step.batch);
+    return std::nullopt;
+  }
+  switch (request_.mode) {
     case Mode::kInfer:
-      Infer();
+      Infer(step.batch);
       return std::nullopt;
     case Mode::kInferGrad:
-      Forward();
+      Forward(module_, step.batch);
       return std::nullopt;
     case Mode::kTrain:
-      return Train();
+      return Train(step.batch);
   }
   return std::nullopt;
 }
 
-void Step::Infer() {
+void Step::Infer(int64_t batch) {
   const c10::InferenceMode inference;
-  Forward();
+  Forward(module_, batch);
 }
 
-void Step::Forward() {
-  const std::vector<c10::IValue> inputs = MakeInputs();
-  BeginPart("forward");
-  const c10::IValue output = module_.forward(inputs);
+void Step::Evaluate(int64_t batch) {
+  const at::NoGradGuard without_gradients;
+  Forward(*evaluating_, batch);
 }
 
-std::optional<Failure> Step::Train() {
-  const std::vector<c10::IValue> inputs = MakeInputs();
-  optimizer_->zero_grad();
-  BeginPart("forward");
-  const at::Tensor loss = LossOf(module_.forward(inputs));
-  if (!loss.defined()) {
-    return BadRequest(
-        "mode",
-        "the model cannot be trained: none of its outputs is a floating tensor "
-        "that depends on a parameter; return the loss, or the output it is to "
-        "be computed from");
+void Step::Forward(torch::jit::Module& module, int64_t batch) {
+  const std::vector<c10::IValue> inputs = Make(request_.inputs, batch);
+  BeginPart("/forward");
+  const AutocastScope autocast(request_.options.autocast, device_.type());
+  const c10::IValue output = module.forward(inputs);
+}
+
+std::optional<Failure> Step::Train(int64_t batch) {
+  // The last one's data and loss are held while the optimizer runs.
+  MicroBatch micro_batch;
+  for (int i = 0; i < request_.options.accumulation_steps; ++i) {
+    micro_batch = MicroBatch();
+    if (auto failure = RunMicroBatch(batch, i, micro_batch)) return failure;
   }
-  BeginPart("backward");
-  loss.backward();
-  BeginPart("optimizer");
-  optimizer_->step();
+  BeginPart("/optimizer");
+  if (scaler_) {
+    scaler_->Step(*optimizer_);
+  } else {
+    optimizer_->step();
+  }
   return std::nullopt;
 }
 
-std::vector<c10::IValue> Step::MakeInputs() const {
-  std::vector<c10::IValue> inputs;
-  inputs.reserve(inputs_.size());
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    inputs.emplace_back(MakeInput(inputs_[i], shapes_[i], device_));
+// Forward and backward of micro-batch `number`, from 0. The first makes the
+// gradients, or finds them zero; the following add to them.
+std::optional<Failure> Step::RunMicroBatch(int64_t batch, int number,
+                                           MicroBatch& data) {
+  const StepOptions& options = request_.options;
+  // What the following ones do alike has a name of its own in the trace.
+  const std::string part = number == 0 ? "" : absl::StrCat("/micro", number);
+  if (number > 0) BeginPart(part);
+  data.inputs = Make(request_.inputs, batch);
+  data.targets = Make(options.targets, batch);
+  if (number == 0) {
+    optimizer_->zero_grad(/*set_to_none=*/options.zero_grad == ZeroGrad::kNone);
   }
-  return inputs;
+  BeginPart(absl::StrCat(part, "/forward"));
+  if (auto failure = ComputeLoss(data)) return failure;
+  BeginPart(absl::StrCat(part, "/backward"));
+  if (scaler_) {
+    scaler_->Scale(data.loss).backward();
+  } else {
+    data.loss.backward();
+  }
+  return std::nullopt;
 }
 
-void Step::BeginPart(const char* name) {
-  recorder_.BeginPhase(absl::StrCat("step", index_, "/", name));
+std::optional<Failure> Step::ComputeLoss(MicroBatch& data) {
+  const StepOptions& options = request_.options;
+  const AutocastScope autocast(options.autocast, device_.type());
+  auto result = loss_.Of(module_.forward(data.inputs), data.targets);
+  if (auto* failure = std::get_if<Failure>(&result)) {
+    return std::move(*failure);
+  }
+  data.loss = std::get<at::Tensor>(std::move(result));
+  if (options.accumulation_steps > 1) {
+    data.loss = data.loss / options.accumulation_steps;
+  }
+  return std::nullopt;
+}
+
+std::vector<c10::IValue> Step::Make(const std::vector<InputSpec>& specs,
+                                    int64_t batch) const {
+  return MakeInputs(specs, batch, request_.dimensions, device_);
+}
+
+void Step::BeginPart(const std::string& name) {
+  recorder_.BeginPhase(absl::StrCat(phase_, name));
 }
 
 }  // namespace memplan::gpu

@@ -1,55 +1,36 @@
 #include "cuda/worker/torch_execution.h"
 
-#include <ATen/Context.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <c10/util/Exception.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/csrc/jit/python/update_graph_executor_opt.h>
 
-#include <exception>
-#include <new>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cuda/worker/program.h"
 #include "cuda/worker/program_checks.h"
 #include "cuda/worker/step.h"
+#include "cuda/worker/torch_failure.h"
+#include "cuda/worker/trial/trial_steps.h"
 
 namespace memplan::gpu {
 namespace {
 
-at::Device TorchDevice(DeviceKind kind) {
-  return kind == DeviceKind::kCuda ? at::Device(at::kCUDA, 0)
-                                   : at::Device(at::kCPU);
-}
-
-// Runs `function`, which returns a failure or throws.
-template <typename Function>
-std::optional<Failure> Guarded(Device& device, bool sandboxed,
-                               Function&& function) {
-  const auto failure_of = [&device, sandboxed](const char* what,
-                                               bool out_of_memory) {
-    return FailureOf(what,
-                     {.out_of_memory_type = out_of_memory,
-                      .failed_requests = device.ReadSpan().failed_requests,
-                      .sandboxed = sandboxed});
-  };
-  try {
-    return function();
-  } catch (const c10::OutOfMemoryError& error) {
-    return failure_of(error.what_without_backtrace(), true);
-  } catch (const c10::Error& error) {
-    return failure_of(error.what_without_backtrace(), false);
-  } catch (const std::bad_alloc&) {
-    return Failure{.end = EndKind::kModelFailed,
-                   .field = "",
-                   .message = "the host's memory ran out"};
-  } catch (const std::exception& error) {
-    return failure_of(error.what(), false);
-  } catch (...) {
-    return failure_of("an error without words", false);
+// Why some input or target has no shape at some batch of the trial.
+std::optional<Failure> CheckShapes(const TrialRequest& request) {
+  for (const TrialStep& step : StepsOf(request)) {
+    for (const auto& [specs, field] :
+         {std::pair{&request.inputs, "inputs"},
+          std::pair{&request.options.targets, "step.targets"}}) {
+      for (const InputSpec& spec : *specs) {
+        const auto shape = InputShape(spec, step.batch, request.dimensions);
+        if (!shape.ok()) {
+          return BadRequest(field, std::string(shape.status().message()));
+        }
+      }
+    }
   }
+  return std::nullopt;
 }
 
 class TorchExecution : public Execution {
@@ -62,33 +43,28 @@ class TorchExecution : public Execution {
         torch_device_(TorchDevice(request.device)) {}
 
   std::optional<Failure> Load() override {
-    std::vector<std::vector<int64_t>> shapes;
-    for (const InputSpec& input : request_.inputs) {
-      auto shape = InputShape(input, request_.batch, request_.dimensions);
-      if (!shape.ok())
-        return BadRequest("inputs", std::string(shape.status().message()));
-      shapes.push_back(*std::move(shape));
-    }
-    if (auto failure = RefuseUnlessZip(request_.model_path)) return failure;
-    auto failure = Guarded(device_, sandboxed(),
-                           [&] { return LoadModule(std::move(shapes)); });
-    if (!failure.has_value() || failure->end == EndKind::kOutOfMemory ||
-        failure->end == EndKind::kSandboxRefused ||
-        failure->end == EndKind::kBadRequest) {
-      return failure;
-    }
-    return BadRequest(
-        "model_sha256",
-        absl::StrCat("the file does not load as a TorchScript "
-                     "module; save the model with torch.jit.save: ",
-                     failure->message));
+    // Before a file is read, since that takes a while.
+    if (auto failure = CheckShapes(request_)) return failure;
+    ConfigureTorch();
+    auto failure = LoadInto(model_, request_.model_path, "model_sha256");
+    if (failure.has_value() || request_.loss_path.empty()) return failure;
+    return LoadInto(loss_, request_.loss_path, "step.loss_model_sha256");
   }
 
-  std::optional<Failure> RunStep(int index) override {
-    return Guarded(device_, sandboxed(), [&] {
-      auto failure = step_->Run(index);
+  std::optional<Failure> Begin(const TrialRequest& request) override {
+    if (auto failure = CheckShapes(request)) return failure;
+    return GuardedFailure(device_, sandboxed(), [&]() -> std::optional<Failure> {
+      step_.emplace(Programs{*model_, loss_}, request, torch_device_,
+                    recorder_);
+      return std::nullopt;
+    });
+  }
+
+  std::optional<Failure> RunStep(const TrialStep& step) override {
+    return GuardedFailure(device_, sandboxed(), [&] {
+      auto failure = step_->Run(step);
       // Errors of kernels show when the device is waited for.
-      Synchronize();
+      Synchronize(torch_device_);
       return failure;
     });
   }
@@ -96,29 +72,43 @@ class TorchExecution : public Execution {
  private:
   bool sandboxed() const { return request_.sandbox.has_value(); }
 
-  std::optional<Failure> LoadModule(std::vector<std::vector<int64_t>> shapes) {
-    if (request_.run_as == RunAs::kEager) {
-      torch::jit::setTensorExprFuserEnabled(false);
-      torch::jit::setGraphExecutorOptimize(false);
-    }
-    torch::jit::Module module = LoadProgram(request_.model_path, torch_device_);
-    if (auto failure = CheckProgram(module, request_)) return failure;
-    step_.emplace(std::move(module), request_, std::move(shapes), torch_device_,
-                  recorder_);
-    Synchronize();
-    return std::nullopt;
+  void ConfigureTorch() const {
+    const bool as_torchscript = request_.run_as == RunAs::kTorchScript;
+    torch::jit::setTensorExprFuserEnabled(as_torchscript);
+    torch::jit::setGraphExecutorOptimize(as_torchscript);
+    at::globalContext().setBenchmarkCuDNN(request_.options.cudnn_benchmark);
+    at::globalContext().setDeterministicCuDNN(
+        request_.options.cudnn_deterministic);
   }
 
-  void Synchronize() const {
-    if (torch_device_.is_cpu()) return;
-    c10::impl::getDeviceGuardImpl(torch_device_.type())
-        ->synchronizeDevice(torch_device_.index());
+  // `field` of ProbeSpec names the file.
+  std::optional<Failure> LoadInto(std::optional<torch::jit::Module>& module,
+                                  const std::string& path, const char* field) {
+    if (auto failure = RefuseUnlessZip(path, field)) return failure;
+    auto failure = GuardedFailure(device_, sandboxed(), [&] {
+      module = LoadProgram(path, torch_device_);
+      Synchronize(torch_device_);
+      return &module == &model_
+                 ? CheckProgram(*module, request_)
+                 : CheckLossProgram(*module, request_.options.targets.size());
+    });
+    if (!failure.has_value() || failure->end == EndKind::kOutOfMemory ||
+        failure->end == EndKind::kSandboxRefused ||
+        failure->end == EndKind::kBadRequest) {
+      return failure;
+    }
+    return BadRequest(
+        field, absl::StrCat("the file does not load as a TorchScript "
+                            "module; save the model with torch.jit.save: ",
+                            failure->message));
   }
 
   const TrialRequest request_;
   Device& device_;
   Recorder& recorder_;
   const at::Device torch_device_;
+  std::optional<torch::jit::Module> model_;  // once loaded
+  std::optional<torch::jit::Module> loss_;   // the same, if there is one
   std::optional<Step> step_;
 };
 

@@ -33,6 +33,7 @@ Shape BatchShape(int64_t batch) { return {{kBatch, batch}}; }
 absl::StatusOr<std::unique_ptr<FastPrediction>> FastPrediction::Create(
     const std::map<int64_t, Trace>& traces) {
   std::vector<Recording> all;
+  all.reserve(traces.size());
   for (const auto& [batch, trace] : traces) {
     all.push_back({BatchShape(batch), &trace});
   }

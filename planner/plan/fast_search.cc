@@ -173,6 +173,7 @@ absl::StatusOr<std::optional<RunCallsAt>> FastSearch::DecideCalls() {
                                prediction_->CallsAt(batch));
       if (calls.empty()) continue;
       std::vector<DistinctCall> unknown = known_.Unknown(std::move(calls));
+      if (unknown.size() > kMaxCallsAtOnce) unknown.resize(kMaxCallsAtOnce);
       if (!unknown.empty()) return RunCallsAt{batch, std::move(unknown)};
       is_more_known |= known_.AddBatch(batch);
     }

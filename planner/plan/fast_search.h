@@ -12,6 +12,7 @@
 #ifndef MEMPLAN_PLANNER_PLAN_FAST_SEARCH_H_
 #define MEMPLAN_PLANNER_PLAN_FAST_SEARCH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -58,8 +59,11 @@ struct RecordBatch {
   friend bool operator==(const RecordBatch&, const RecordBatch&) = default;
 };
 
-// Run each of these calls alone. All have signatures, and no result of them is
-// known to the search; the caller may know some from its store.
+inline constexpr size_t kMaxCallsAtOnce = 4096;
+
+// Run each of these calls alone, at most kMaxCallsAtOnce. All have signatures,
+// and no result of them is known to the search; the caller may know some from its
+// store.
 struct RunCallsAt {
   int64_t batch = 0;  // whose calls they are
   std::vector<DistinctCall> calls;

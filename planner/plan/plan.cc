@@ -1,10 +1,12 @@
 #include "planner/plan/plan.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "planner/base/bytes.h"
@@ -48,6 +50,14 @@ std::optional<Quantity> Largest(std::span<const Trial> trials, int64_t batch,
   return largest;
 }
 
+// A figure of the steady step; unset if the trial has none.
+template <typename Choose>
+std::optional<Bytes> SteadyFigure(const Trial& trial, Choose&& choose) {
+  const int steady = SteadyStep(trial);
+  if (steady < 0) return std::nullopt;
+  return choose(trial.steps[steady].peaks);
+}
+
 void FillQuantities(std::span<const Trial> trials, Plan& plan) {
   const auto largest = [&](const Figure& figure) {
     return Largest(trials, plan.answer.safe_batch, figure);
@@ -60,6 +70,15 @@ void FillQuantities(std::span<const Trial> trials, Plan& plan) {
       largest([](const Trial& trial) { return TrialPeaks(trial).active; });
   plan.peak_reserved =
       largest([](const Trial& trial) { return TrialPeaks(trial).reserved; });
+  plan.steady_peak_allocated = largest([](const Trial& trial) {
+    return SteadyFigure(trial, [](const Peaks& peaks) {
+      return std::optional<Bytes>(peaks.allocated);
+    });
+  });
+  plan.steady_peak_reserved = largest([](const Trial& trial) {
+    return SteadyFigure(trial,
+                        [](const Peaks& peaks) { return peaks.reserved; });
+  });
   plan.context = largest([](const Trial& trial) { return trial.context; });
   plan.fragmentation = largest(Fragmentation);
   const std::optional<Quantity>& decisive =
@@ -75,13 +94,37 @@ void FillQuantities(std::span<const Trial> trials, Plan& plan) {
   }
 }
 
-std::vector<Neighbour> Neighbours(std::span<const Trial> trials,
-                                  int64_t safe_batch) {
+// How `batch` would end; nothing if it was not replayed.
+std::optional<Neighbour> Predicted(const PredictedAnswer& predicted,
+                                   int64_t batch) {
+  if (batch < std::max<int64_t>(predicted.checked_from, 1) ||
+      batch > predicted.checked_to) {
+    return std::nullopt;
+  }
+  const bool runs =
+      batch <= predicted.safe.batch ||
+      std::any_of(
+          predicted.running_above.begin(), predicted.running_above.end(),
+          [batch](const PredictedBatch& b) { return b.batch == batch; });
+  return Neighbour{
+      .batch = batch,
+      .outcome = runs ? TrialOutcome::kFits : TrialOutcome::kOutOfMemory,
+      .trial_number = 0};
+}
+
+std::vector<Neighbour> Neighbours(
+    std::span<const Trial> trials, int64_t safe_batch,
+    const std::optional<PredictedAnswer>& predicted) {
   const BatchTable table(trials);
   std::vector<Neighbour> neighbours;
   for (int64_t offset : {-2, -1, 1, 2}) {
     const BatchRecord* record = table.Find(safe_batch + offset);
-    if (record == nullptr) continue;
+    if (record == nullptr) {
+      if (!predicted) continue;
+      const auto neighbour = Predicted(*predicted, safe_batch + offset);
+      if (neighbour) neighbours.push_back(*neighbour);
+      continue;
+    }
     const Trial& trial = trials[record->deciding_trial];
     neighbours.push_back(
         {.batch = trial.batch,
@@ -93,7 +136,8 @@ std::vector<Neighbour> Neighbours(std::span<const Trial> trials,
 
 }  // namespace
 
-Plan MakePlan(const SearchAnswer& answer, std::span<const Trial> trials) {
+Plan MakePlan(const SearchAnswer& answer, std::span<const Trial> trials,
+              std::optional<PredictedAnswer> predicted) {
   Plan plan;
   plan.answer = answer;
   plan.verified = answer.safe_batch > 0 && answer.verifying_trials > 0;
@@ -101,10 +145,12 @@ Plan MakePlan(const SearchAnswer& answer, std::span<const Trial> trials) {
   for (const Trial& trial : trials) {
     plan.seconds += trial.seconds;
     if (trial.outcome == TrialOutcome::kOutOfMemory) ++plan.out_of_memory_count;
+    if (trial.purpose == TrialPurpose::kRecord) ++plan.recording_trials;
   }
+  plan.predicted = std::move(predicted);
   if (answer.safe_batch == 0) return plan;
   FillQuantities(trials, plan);
-  plan.neighbours = Neighbours(trials, answer.safe_batch);
+  plan.neighbours = Neighbours(trials, answer.safe_batch, plan.predicted);
   return plan;
 }
 

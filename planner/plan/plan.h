@@ -11,6 +11,7 @@
 
 #include "planner/base/bytes.h"
 #include "planner/plan/batch_search.h"
+#include "planner/plan/predicted_answer.h"
 #include "planner/plan/trial.h"
 
 namespace memplan {
@@ -28,7 +29,7 @@ struct Quantity {
 struct Neighbour {
   int64_t batch = 0;
   TrialOutcome outcome = TrialOutcome::kFits;
-  int trial_number = 0;  // from 1
+  int trial_number = 0;  // from 1; 0: predicted, not run
   friend bool operator==(const Neighbour&, const Neighbour&) = default;
 };
 
@@ -41,19 +42,28 @@ struct Plan {
   std::optional<Quantity> peak_allocated;
   std::optional<Quantity> peak_active;
   std::optional<Quantity> peak_reserved;
+  // Of the steady step alone (SteadyStep), where the others are of the worst.
+  std::optional<Quantity> steady_peak_allocated;
+  std::optional<Quantity> steady_peak_reserved;
   std::optional<Quantity> context;
   std::optional<Quantity> fragmentation;
   std::optional<double> fragmentation_ratio;  // fragmentation / peak reserved
   int peak_step = -1;
   std::vector<Neighbour>
-      neighbours;  // N−2 … N+2 without N, those that were run
+      neighbours;  // N−2 … N+2 without N, those that were run or predicted
+  // What was predicted; none if the answer was bisected.
+  std::optional<PredictedAnswer> predicted;
+  std::string fall_back_reason;  // why not, if that was tried
+  int recording_trials = 0;
   int trial_count = 0;
   int out_of_memory_count = 0;
   double seconds = 0;  // sum of the trials' own times
 };
 
 // `trials` in the order run; trial number k is trials[k−1].
-Plan MakePlan(const SearchAnswer& answer, std::span<const Trial> trials);
+// `predicted` is what the answer was predicted with, if it was.
+Plan MakePlan(const SearchAnswer& answer, std::span<const Trial> trials,
+              std::optional<PredictedAnswer> predicted = std::nullopt);
 
 }  // namespace memplan
 

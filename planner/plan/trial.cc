@@ -46,6 +46,14 @@ int PeakStep(const Trial& trial) {
   return best;
 }
 
+int SteadyStep(const Trial& trial) {
+  int steady = -1;
+  for (size_t i = 0; i < trial.steps.size(); ++i) {
+    if (trial.steps[i].kind == StepKind::kStep) steady = static_cast<int>(i);
+  }
+  return steady;
+}
+
 std::optional<Bytes> Fragmentation(const Trial& trial) {
   const int step = PeakStep(trial);
   const Peaks& peaks = step < 0 ? trial.load_peaks : trial.steps[step].peaks;

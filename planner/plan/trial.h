@@ -45,11 +45,22 @@ struct Peaks {
 // The larger of each pair.
 Peaks MaxPeaks(const Peaks& a, const Peaks& b);
 
+// Which step of a trial. Those that were asked for come first; the others are
+// what a program does between two of them.
+enum class StepKind {
+  kStep,
+  kOtherBatch,  // a step of another batch, such as an epoch's last
+  kEvaluation,  // a forward in eval mode, without gradients
+  kAgain,       // a step as at first, after the others
+};
+
 struct StepResult {
   Peaks peaks;
   double seconds = 0;
   int64_t allocation_retries = 0;
   int64_t failed_requests = 0;
+  StepKind kind = StepKind::kStep;
+  int64_t batch = 0;  // of kOtherBatch and kEvaluation; else 0: the trial's
   friend bool operator==(const StepResult&, const StepResult&) = default;
 };
 
@@ -83,6 +94,10 @@ Peaks TrialPeaks(const Trial& trial);
 // peak (where there is none, the largest allocated), the first of equals; −1 if
 // the load needed more than any step.
 int PeakStep(const Trial& trial);
+
+// The last step of kind kStep: what a step needs once caches are warm and
+// executors have settled. −1 if there is none.
+int SteadyStep(const Trial& trial);
 
 // Reserved less allocated peak at PeakStep; unset without a reserved peak.
 std::optional<Bytes> Fragmentation(const Trial& trial);

@@ -103,11 +103,14 @@ class Rewriter {
       const uint32_t free = from_.blocks[event.link].free;
       if (free == kNoId || free >= end) states.push_back(event.link);
     }
-    const int per_parameter = StatesPerParameter(optimizer_.algorithm);
-    bool is_right = per_parameter == 0 ? states.empty()
-                                       : states.size() % per_parameter == 0;
-    for (size_t i = 0; is_right && i < states.size(); ++i) {
-      is_right = BytesOf(states[i]) == BytesOf(states[i - i % per_parameter]);
+    const auto per_parameter =
+        static_cast<size_t>(StatesPerParameter(optimizer_.algorithm));
+    bool is_right = states.empty() ||
+                    (per_parameter > 0 && states.size() % per_parameter == 0);
+    for (size_t i = 1; is_right && i < states.size(); ++i) {
+      // Those of one parameter are of one size.
+      is_right = i % per_parameter == 0 ||
+                 BytesOf(states[i]) == BytesOf(states[i - 1]);
     }
     if (is_right) return states;
     return absl::InvalidArgumentError(

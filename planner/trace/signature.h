@@ -21,13 +21,17 @@ enum class ArgumentKind : uint8_t {
   kIntegers,    // a list of numbers
   kBoolean,     // one number: 0 or 1
   kReal,        // one number: the bits of a double
-  kOther,       // anything else: a string, a device, a generator
+  kBooleans,    // a list of numbers, 0 or 1; not empty
+  kReals,       // a list of numbers, the bits of doubles; not empty
+  kDevice,      // no numbers: `on_cpu` says which
+  kText,        // no numbers: `dtype` is the text
+  kOther,       // anything else: a generator, a sparse tensor
 };
 
 struct SignatureArgument {
   ArgumentKind kind = ArgumentKind::kNone;
   bool on_cpu = false;     // of a tensor: it lies in host memory
-  uint32_t dtype = kNoId;  // of a tensor: an id in the trace's names
+  uint32_t dtype = kNoId;  // of a tensor, a text: an id in the trace's names
   uint32_t first_number = 0;
   uint32_t number_count = 0;
 

@@ -1,5 +1,6 @@
 #include "planner/trace/signature_text.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstddef>
@@ -37,7 +38,8 @@ class ArgumentReader {
     if (!ReadInto(text, argument)) {
       return absl::InvalidArgumentError(
           "it is none of float32[8,3]{3,1}, *2, 7, [1,1], true, false, "
-          "#3fc0000000000000, - and ?");
+          "#3fc0000000000000, [true], [#3fc0000000000000], @cpu, @device, "
+          "\"text\", - and ?");
     }
     argument.number_count =
         static_cast<uint32_t>(table_.numbers.size() - argument.first_number);
@@ -55,8 +57,10 @@ class ArgumentReader {
  private:
   // Checks that a list's tensors follow it.
   absl::Status CountListed(const SignatureArgument& argument) {
+    // A tensor of a kind that is not recorded is an other.
     const bool is_listed = argument.kind == ArgumentKind::kTensor ||
-                           argument.kind == ArgumentKind::kNone;
+                           argument.kind == ArgumentKind::kNone ||
+                           argument.kind == ArgumentKind::kOther;
     if (listed_ > 0 && !is_listed) {
       return absl::InvalidArgumentError(
           "it is no tensor, but in a list of them");
@@ -78,9 +82,8 @@ class ArgumentReader {
         argument.kind = ArgumentKind::kTensorList;
         return AddInteger(text.substr(1)) && table_.numbers.back() >= 0;
       case '[':
-        argument.kind = ArgumentKind::kIntegers;
         return text.back() == ']' &&
-               AddIntegers(text.substr(1, text.size() - 2));
+               ReadList(text.substr(1, text.size() - 2), argument);
       case '#':
         argument.kind = ArgumentKind::kReal;
         return AddReal(text.substr(1));
@@ -89,15 +92,41 @@ class ArgumentReader {
     }
   }
 
+  bool ReadList(std::string_view text, SignatureArgument& argument) {
+    if (text.starts_with('#')) {
+      argument.kind = ArgumentKind::kReals;
+      return AddEach(text, [this](std::string_view real) {
+        return real.starts_with('#') && AddReal(real.substr(1));
+      });
+    }
+    if (text.starts_with('t') || text.starts_with('f')) {
+      argument.kind = ArgumentKind::kBooleans;
+      return AddEach(
+          text, [this](std::string_view word) { return AddBoolean(word); });
+    }
+    argument.kind = ArgumentKind::kIntegers;
+    return AddIntegers(text);
+  }
+
   bool ReadWord(std::string_view text, SignatureArgument& argument) {
+    if (text.front() == '"') {
+      argument.kind = ArgumentKind::kText;
+      const std::string_view inner = text.substr(1, text.size() - 2);
+      argument.dtype = names_.Add(inner);
+      return text.size() >= 2 && text.back() == '"' && IsSignatureText(inner);
+    }
+    if (text == "@cpu" || text == "@device") {
+      argument.kind = ArgumentKind::kDevice;
+      argument.on_cpu = text == "@cpu";
+      return true;
+    }
     if (text == "-") {
       argument.kind = ArgumentKind::kNone;
       return true;
     }
     if (text == "true" || text == "false") {
       argument.kind = ArgumentKind::kBoolean;
-      table_.numbers.push_back(text == "true" ? 1 : 0);
-      return true;
+      return AddBoolean(text);
     }
     argument.kind = ArgumentKind::kInteger;
     return AddInteger(text) || ReadTensor(text, argument);
@@ -131,8 +160,19 @@ class ArgumentReader {
 
   bool AddIntegers(std::string_view text) {
     if (text.empty()) return true;
+    return AddEach(
+        text, [this](std::string_view integer) { return AddInteger(integer); });
+  }
+
+  bool AddBoolean(std::string_view text) {
+    table_.numbers.push_back(text == "true" ? 1 : 0);
+    return text == "true" || text == "false";
+  }
+
+  template <typename Function>
+  static bool AddEach(std::string_view text, Function&& add) {
     for (Fields fields(text, ','); !fields.AtEnd();) {
-      if (!AddInteger(fields.Take())) return false;
+      if (!add(fields.Take())) return false;
     }
     return true;
   }
@@ -152,6 +192,24 @@ class ArgumentReader {
   int64_t listed_ = 0;  // tensors of a list that are yet to come
 };
 
+std::string WriteReal(int64_t bits) {
+  return absl::StrCat("#", absl::Hex(std::bit_cast<uint64_t>(bits)));
+}
+
+std::string WriteBoolean(int64_t value) {
+  return value != 0 ? "true" : "false";
+}
+
+// `numbers`, each written by `write`.
+std::string WriteList(std::span<const int64_t> numbers,
+                      std::string (*write)(int64_t)) {
+  std::string text = "[";
+  for (const int64_t number : numbers) {
+    absl::StrAppend(&text, text.size() > 1 ? "," : "", write(number));
+  }
+  return text + "]";
+}
+
 std::string WriteArgument(const SignatureArgument& argument,
                           const SignatureTable& table, const NameTable& names) {
   const std::span<const int64_t> numbers = table.Numbers(argument);
@@ -170,9 +228,17 @@ std::string WriteArgument(const SignatureArgument& argument,
     case ArgumentKind::kIntegers:
       return absl::StrCat("[", absl::StrJoin(numbers, ","), "]");
     case ArgumentKind::kBoolean:
-      return numbers[0] != 0 ? "true" : "false";
+      return WriteBoolean(numbers[0]);
     case ArgumentKind::kReal:
-      return absl::StrCat("#", absl::Hex(std::bit_cast<uint64_t>(numbers[0])));
+      return WriteReal(numbers[0]);
+    case ArgumentKind::kBooleans:
+      return WriteList(numbers, &WriteBoolean);
+    case ArgumentKind::kReals:
+      return WriteList(numbers, &WriteReal);
+    case ArgumentKind::kDevice:
+      return argument.on_cpu ? "@cpu" : "@device";
+    case ArgumentKind::kText:
+      return absl::StrCat("\"", std::string(names.Name(argument.dtype)), "\"");
     case ArgumentKind::kOther:
       break;
   }
@@ -180,6 +246,13 @@ std::string WriteArgument(const SignatureArgument& argument,
 }
 
 }  // namespace
+
+bool IsSignatureText(std::string_view text) {
+  constexpr size_t kLongest = 256;
+  return text.size() <= kLongest &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return c >= ' ' && c <= '~' && c != '"'; });
+}
 
 absl::StatusOr<Signature> ReadSignature(std::string_view text,
                                         SignatureTable& table,

@@ -5,6 +5,8 @@
 //   int64[]{}@cpu                                  one that lies in host memory
 //   *2                                             a list of the next 2 tensors
 //   7   [1,1]   true   #3fc0000000000000          integer(s), boolean, bits of a real
+//   [true,false]   [#3fc0000000000000]             booleans, reals
+//   @cpu   @device   "none"                        devices, a text
 //   -   ?                                          none; anything else
 #ifndef MEMPLAN_PLANNER_TRACE_SIGNATURE_TEXT_H_
 #define MEMPLAN_PLANNER_TRACE_SIGNATURE_TEXT_H_
@@ -24,6 +26,10 @@ namespace memplan {
 absl::StatusOr<Signature> ReadSignature(std::string_view text,
                                         SignatureTable& table,
                                         NameTable& names);
+
+// Whether `text` can be an argument as it is: no quotes, nothing unprintable,
+// at most 256 bytes.
+bool IsSignatureText(std::string_view text);
 
 // What ReadSignature reads; of an id that the tables do not hold, nothing.
 std::string WriteSignature(const Signature& signature,

@@ -43,6 +43,48 @@ std::optional<gpu::RunAs> FromProto(v1::RunAs run_as) {
   }
 }
 
+std::optional<gpu::Autocast> FromProto(v1::Autocast value) {
+  switch (value) {
+    case v1::AUTOCAST_UNSPECIFIED:
+      return gpu::Autocast::kNone;
+    case v1::AUTOCAST_BFLOAT16:
+      return gpu::Autocast::kBFloat16;
+    case v1::AUTOCAST_FLOAT16:
+      return gpu::Autocast::kFloat16;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<gpu::ZeroGrad> FromProto(v1::ZeroGrad value) {
+  switch (value) {
+    case v1::ZERO_GRAD_UNSPECIFIED:
+    case v1::ZERO_GRAD_NONE:
+      return gpu::ZeroGrad::kNone;
+    case v1::ZERO_GRAD_ZERO:
+      return gpu::ZeroGrad::kZero;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<gpu::OptimizerImplementation> FromProto(
+    v1::OptimizerImplementation value) {
+  switch (value) {
+    case v1::OPTIMIZER_IMPLEMENTATION_UNSPECIFIED:
+    case v1::OPTIMIZER_IMPLEMENTATION_LIBTORCH:
+      return gpu::OptimizerImplementation::kLibtorch;
+    case v1::OPTIMIZER_IMPLEMENTATION_FOR_LOOP:
+      return gpu::OptimizerImplementation::kForLoop;
+    case v1::OPTIMIZER_IMPLEMENTATION_FOREACH:
+      return gpu::OptimizerImplementation::kForeach;
+    case v1::OPTIMIZER_IMPLEMENTATION_FUSED:
+      return gpu::OptimizerImplementation::kFused;
+    default:
+      return std::nullopt;
+  }
+}
+
 v1::Mode ToProto(gpu::Mode mode) {
   switch (mode) {
     case gpu::Mode::kInfer:
@@ -79,6 +121,82 @@ v1::RunAs ToProto(gpu::RunAs run_as) {
       return v1::RUN_AS_EAGER;
   }
   return v1::RUN_AS_UNSPECIFIED;
+}
+
+std::optional<SearchMethod> FromProto(v1::SearchMethod method) {
+  switch (method) {
+    case v1::SEARCH_METHOD_UNSPECIFIED:
+    case v1::SEARCH_METHOD_AUTO:
+      return SearchMethod::kAuto;
+    case v1::SEARCH_METHOD_PREDICT:
+      return SearchMethod::kPredict;
+    case v1::SEARCH_METHOD_BISECT:
+      return SearchMethod::kBisect;
+    default:
+      return std::nullopt;
+  }
+}
+
+v1::SearchMethod ToProto(SearchMethod method) {
+  switch (method) {
+    case SearchMethod::kAuto:
+      return v1::SEARCH_METHOD_AUTO;
+    case SearchMethod::kPredict:
+      return v1::SEARCH_METHOD_PREDICT;
+    case SearchMethod::kBisect:
+      return v1::SEARCH_METHOD_BISECT;
+  }
+  return v1::SEARCH_METHOD_UNSPECIFIED;
+}
+
+v1::Autocast ToProto(gpu::Autocast value) {
+  switch (value) {
+    case gpu::Autocast::kNone:
+      return v1::AUTOCAST_UNSPECIFIED;
+    case gpu::Autocast::kBFloat16:
+      return v1::AUTOCAST_BFLOAT16;
+    case gpu::Autocast::kFloat16:
+      return v1::AUTOCAST_FLOAT16;
+  }
+  return v1::AUTOCAST_UNSPECIFIED;
+}
+
+v1::ZeroGrad ToProto(gpu::ZeroGrad value) {
+  switch (value) {
+    case gpu::ZeroGrad::kNone:
+      return v1::ZERO_GRAD_NONE;
+    case gpu::ZeroGrad::kZero:
+      return v1::ZERO_GRAD_ZERO;
+  }
+  return v1::ZERO_GRAD_UNSPECIFIED;
+}
+
+v1::OptimizerImplementation ToProto(gpu::OptimizerImplementation value) {
+  switch (value) {
+    case gpu::OptimizerImplementation::kLibtorch:
+      return v1::OPTIMIZER_IMPLEMENTATION_LIBTORCH;
+    case gpu::OptimizerImplementation::kForLoop:
+      return v1::OPTIMIZER_IMPLEMENTATION_FOR_LOOP;
+    case gpu::OptimizerImplementation::kForeach:
+      return v1::OPTIMIZER_IMPLEMENTATION_FOREACH;
+    case gpu::OptimizerImplementation::kFused:
+      return v1::OPTIMIZER_IMPLEMENTATION_FUSED;
+  }
+  return v1::OPTIMIZER_IMPLEMENTATION_UNSPECIFIED;
+}
+
+v1::StepKind ToProto(StepKind value) {
+  switch (value) {
+    case StepKind::kStep:
+      return v1::STEP_KIND_STEP;
+    case StepKind::kOtherBatch:
+      return v1::STEP_KIND_OTHER_BATCH;
+    case StepKind::kEvaluation:
+      return v1::STEP_KIND_EVALUATION;
+    case StepKind::kAgain:
+      return v1::STEP_KIND_AGAIN;
+  }
+  return v1::STEP_KIND_UNSPECIFIED;
 }
 
 v1::ProbeState ToProto(ProbeState state) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "server/convert/enums.h"
+#include "server/convert/prediction_to_proto.h"
 #include "server/convert/times.h"
 
 namespace memplan {
@@ -25,6 +26,8 @@ v1::StepResult ToProto(const StepResult& step, size_t index) {
   *proto.mutable_duration() = ToDuration(step.seconds);
   proto.set_allocation_retries(step.allocation_retries);
   proto.set_failed_requests(step.failed_requests);
+  proto.set_kind(ToProto(step.kind));
+  proto.set_batch(step.batch);
   return proto;
 }
 
@@ -48,6 +51,13 @@ void SetQuantities(const Plan& plan, v1::Plan& proto) {
   }
   if (plan.peak_reserved) {
     *proto.mutable_peak_reserved() = ToProto(*plan.peak_reserved);
+  }
+  if (plan.steady_peak_allocated) {
+    *proto.mutable_steady_peak_allocated() =
+        ToProto(*plan.steady_peak_allocated);
+  }
+  if (plan.steady_peak_reserved) {
+    *proto.mutable_steady_peak_reserved() = ToProto(*plan.steady_peak_reserved);
   }
   if (plan.context) *proto.mutable_context() = ToProto(*plan.context);
   if (plan.fragmentation) {
@@ -100,6 +110,9 @@ v1::Plan ToProto(const Plan& plan) {
     added->set_batch(neighbour.batch);
     added->set_outcome(ToProto(neighbour.outcome));
     added->set_trial_number(neighbour.trial_number);
+    added->set_provenance(neighbour.trial_number == 0
+                              ? v1::PROVENANCE_ESTIMATE
+                              : v1::PROVENANCE_MEASURED);
   }
   proto.set_trial_count(plan.trial_count);
   proto.set_out_of_memory_count(plan.out_of_memory_count);
@@ -108,6 +121,11 @@ v1::Plan ToProto(const Plan& plan) {
     proto.add_unsafe_running_batches(batch);
   }
   proto.set_peak_step(plan.peak_step);
+  proto.set_method(plan.predicted ? v1::PLAN_METHOD_PREDICTED
+                                  : v1::PLAN_METHOD_BISECTED);
+  proto.set_fall_back_reason(plan.fall_back_reason);
+  proto.set_recording_trials(plan.recording_trials);
+  if (plan.predicted) *proto.mutable_prediction() = ToProto(*plan.predicted);
   return proto;
 }
 

@@ -7,6 +7,7 @@
 #include "server/convert/enums.h"
 #include "server/convert/plan_to_proto.h"
 #include "server/convert/rpc_status.h"
+#include "server/convert/step_options_to_proto.h"
 #include "server/convert/times.h"
 
 namespace memplan {
@@ -60,6 +61,9 @@ v1::ProbeSpec ToProto(const ProbeSpec& spec) {
   if (spec.limit.cap) proto.set_cap_bytes(spec.limit.cap->count());
   if (spec.limit.budget) proto.set_budget_bytes(spec.limit.budget->count());
   std::visit([&proto](const auto& task) { SetTask(task, proto); }, spec.task);
+  if (proto.has_search()) {
+    proto.mutable_search()->set_method(ToProto(spec.method));
+  }
   *proto.mutable_trial_timeout() = ToDuration(spec.trial_timeout);
   if (spec.time_limit) {
     *proto.mutable_time_limit() = ToDuration(*spec.time_limit);
@@ -67,6 +71,8 @@ v1::ProbeSpec ToProto(const ProbeSpec& spec) {
   proto.set_max_trials(spec.max_trials);
   proto.set_niceness(spec.niceness);
   proto.set_only_when_idle(spec.only_when_idle);
+  const v1::StepOptions step = StepOptionsToProto(spec);
+  if (step.ByteSizeLong() > 0) *proto.mutable_step() = step;
   return proto;
 }
 
@@ -82,7 +88,14 @@ v1::Probe ToProtoWithoutTrials(const Probe& probe) {
   if (probe.end_time) {
     *proto.mutable_end_time() = ToTimestamp(*probe.end_time);
   }
-  if (probe.plan) *proto.mutable_plan() = ToProto(*probe.plan);
+  if (probe.plan) {
+    *proto.mutable_plan() = ToProto(*probe.plan);
+    if (probe.spec.mode == gpu::Mode::kTrain) {
+      // What workers run, whatever was asked for.
+      proto.mutable_plan()->set_optimizer_implementation(
+          v1::OPTIMIZER_IMPLEMENTATION_LIBTORCH);
+    }
+  }
   if (probe.error) *proto.mutable_error() = ToProto(*probe.error);
   proto.set_restart_count(probe.restart_count);
   if (probe.progress) *proto.mutable_progress() = ToProto(*probe.progress);

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "planner/base/format.h"
@@ -15,6 +16,7 @@
 #include "server/convert/limits_from_proto.h"
 #include "server/convert/model_to_proto.h"
 #include "server/convert/refused_spec.h"
+#include "server/convert/step_options_from_proto.h"
 #include "server/convert/task_from_proto.h"
 #include "server/convert/times.h"
 
@@ -23,7 +25,6 @@ namespace {
 
 constexpr size_t kMaxDeviceIdBytes = 128;
 constexpr int kMaxInputs = 64;
-constexpr size_t kMaxInputBytes = 256;
 constexpr size_t kMaxDimensionNameBytes = 32;
 constexpr int kDefaultSteps = 4;
 constexpr int kMaxSteps = 100;
@@ -60,17 +61,9 @@ absl::Status ReadInputs(const v1::ProbeSpec& proto, ProbeSpec& spec) {
   }
   for (int i = 0; i < proto.inputs_size(); ++i) {
     const std::string field = absl::StrCat("spec.inputs[", i, "]");
-    if (proto.inputs(i).size() > kMaxInputBytes) {
-      return RefusedSpec(
-          absl::StrCat("the text has ", proto.inputs(i).size(),
-                       " bytes; at most ", kMaxInputBytes, " are taken"),
-          field);
-    }
-    absl::StatusOr<InputSpec> input = ParseInputSpec(proto.inputs(i));
-    if (!input.ok()) {
-      return WithReason(input.status(), "INPUT_SPEC_SYNTAX", field);
-    }
-    spec.inputs.push_back(*std::move(input));
+    MEMPLAN_ASSIGN_OR_RETURN(InputSpec input,
+                             ReadInputSpec(proto.inputs(i), field));
+    spec.inputs.push_back(std::move(input));
   }
   if (std::none_of(spec.inputs.begin(), spec.inputs.end(), UsesBatch)) {
     return RefusedSpec(
@@ -81,16 +74,22 @@ absl::Status ReadInputs(const v1::ProbeSpec& proto, ProbeSpec& spec) {
   return absl::OkStatus();
 }
 
-// The names in the inputs' shapes other than B.
-std::set<std::string> NamesInUse(const ProbeSpec& spec) {
-  std::set<std::string> names;
-  for (const InputSpec& input : spec.inputs) {
-    for (const Dimension& dimension : input.shape) {
+void AddNames(const std::vector<InputSpec>& specs,
+              std::set<std::string>& names) {
+  for (const InputSpec& spec : specs) {
+    for (const Dimension& dimension : spec.shape) {
       if (!dimension.name.empty() && dimension.name != kBatchDimension) {
         names.insert(dimension.name);
       }
     }
   }
+}
+
+// The names in the shapes of inputs and targets other than B.
+std::set<std::string> NamesInUse(const ProbeSpec& spec) {
+  std::set<std::string> names;
+  AddNames(spec.inputs, names);
+  AddNames(spec.step.targets, names);
   return names;
 }
 
@@ -240,10 +239,12 @@ absl::StatusOr<ProbeSpec> SpecFromProto(const v1::ProbeSpec& proto) {
   ProbeSpec spec;
   MEMPLAN_RETURN_IF_ERROR(ReadNames(proto, spec));
   MEMPLAN_RETURN_IF_ERROR(ReadInputs(proto, spec));
-  MEMPLAN_RETURN_IF_ERROR(ReadDimensions(proto, spec));
   MEMPLAN_RETURN_IF_ERROR(ReadHowToRun(proto, spec));
+  MEMPLAN_RETURN_IF_ERROR(ReadStepOptions(proto, spec));
+  MEMPLAN_RETURN_IF_ERROR(ReadDimensions(proto, spec));
   MEMPLAN_RETURN_IF_ERROR(ReadLimit(proto, spec));
   MEMPLAN_ASSIGN_OR_RETURN(spec.task, TaskFromProto(proto));
+  MEMPLAN_ASSIGN_OR_RETURN(spec.method, MethodFromProto(proto));
   MEMPLAN_RETURN_IF_ERROR(ReadTimeout(proto, spec));
   MEMPLAN_RETURN_IF_ERROR(ReadProbeLimits(proto, spec));
   MEMPLAN_RETURN_IF_ERROR(CheckShapes(spec));

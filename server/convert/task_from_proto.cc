@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
+#include "server/convert/enums.h"
 #include "server/convert/refused_spec.h"
 
 namespace memplan {
@@ -13,13 +15,6 @@ namespace {
 
 constexpr int kMaxProfiledBatches = 64;
 constexpr int kMaxRepeat = 10;
-
-absl::Status CheckBatch(int64_t batch, const std::string& field) {
-  if (batch >= 1 && batch <= kMaxDimension) return absl::OkStatus();
-  return RefusedSpec(absl::StrCat("a batch is 1 to ", kMaxDimension,
-                                  " (2^31) samples, not ", batch),
-                     field);
-}
 
 absl::StatusOr<ProfileTask> ReadProfile(const v1::ProfileTask& proto) {
   if (proto.batches().empty() || proto.batches_size() > kMaxProfiledBatches) {
@@ -72,6 +67,13 @@ int64_t LargestBatch(const SearchOptions& task) { return task.max_batch; }
 
 }  // namespace
 
+absl::Status CheckBatch(int64_t batch, const std::string& field) {
+  if (batch >= 1 && batch <= kMaxDimension) return absl::OkStatus();
+  return RefusedSpec(absl::StrCat("a batch is 1 to ", kMaxDimension,
+                                  " (2^31) samples, not ", batch),
+                     field);
+}
+
 absl::StatusOr<std::variant<ProfileTask, SearchOptions>> TaskFromProto(
     const v1::ProbeSpec& proto) {
   switch (proto.task_case()) {
@@ -88,17 +90,44 @@ absl::StatusOr<std::variant<ProfileTask, SearchOptions>> TaskFromProto(
       "spec.task");
 }
 
-absl::Status CheckShapes(const ProbeSpec& spec) {
-  const int64_t largest = std::visit(
-      [](const auto& task) { return LargestBatch(task); }, spec.task);
-  for (size_t i = 0; i < spec.inputs.size(); ++i) {
-    const auto shape = InputShape(spec.inputs[i], largest, spec.dimensions);
-    if (!shape.ok()) {
-      return RefusedSpec(std::string(shape.status().message()),
-                         absl::StrCat("spec.inputs[", i, "]"));
-    }
+absl::StatusOr<SearchMethod> MethodFromProto(const v1::ProbeSpec& proto) {
+  if (!proto.has_search()) return SearchMethod::kAuto;
+  const auto method = FromProto(proto.search().method());
+  if (!method) {
+    return RefusedSpec(
+        absl::StrCat("no method has the number ", proto.search().method(),
+                     "; it is AUTO, PREDICT or BISECT"),
+        "spec.search.method");
   }
-  return absl::OkStatus();
+  if (*method == SearchMethod::kPredict && proto.device_id() == "cpu") {
+    return RefusedSpec(
+        "on cpu nothing is predicted, since there the allocator has no "
+        "segments; use the method AUTO or BISECT, or a GPU",
+        "spec.search.method");
+  }
+  return *method;
+}
+
+absl::Status CheckShapes(const ProbeSpec& spec) {
+  int64_t largest = std::visit(
+      [](const auto& task) { return LargestBatch(task); }, spec.task);
+  largest = std::max(largest, spec.step.evaluation_batch);
+  for (const int64_t batch : spec.step.also_batches) {
+    largest = std::max(largest, batch);
+  }
+  const auto check = [&](const std::vector<InputSpec>& specs,
+                         const std::string& field) {
+    for (size_t i = 0; i < specs.size(); ++i) {
+      const auto shape = InputShape(specs[i], largest, spec.dimensions);
+      if (!shape.ok()) {
+        return RefusedSpec(std::string(shape.status().message()),
+                           absl::StrCat(field, "[", i, "]"));
+      }
+    }
+    return absl::OkStatus();
+  };
+  MEMPLAN_RETURN_IF_ERROR(check(spec.inputs, "spec.inputs"));
+  return check(spec.step.targets, "spec.step.targets");
 }
 
 }  // namespace memplan

@@ -2,6 +2,8 @@
 #ifndef MEMPLAN_SERVER_CONVERT_TASK_FROM_PROTO_H_
 #define MEMPLAN_SERVER_CONVERT_TASK_FROM_PROTO_H_
 
+#include <cstdint>
+#include <string>
 #include <variant>
 
 #include "absl/status/status.h"
@@ -17,8 +19,16 @@ namespace memplan {
 absl::StatusOr<std::variant<ProfileTask, SearchOptions>> TaskFromProto(
     const v1::ProbeSpec& proto);
 
-// OK if each input has a shape at the largest batch of `spec`'s task; else
-// kInvalidArgument (INVALID_PROBE_SPEC).
+// How the search of `proto` is to find its answer; kAuto for a profile.
+// kInvalidArgument (INVALID_PROBE_SPEC) for an unknown method, and for kPredict on
+// the device `cpu`.
+absl::StatusOr<SearchMethod> MethodFromProto(const v1::ProbeSpec& proto);
+
+// OK if `batch` is 1 … 2^31; else kInvalidArgument (INVALID_PROBE_SPEC).
+absl::Status CheckBatch(int64_t batch, const std::string& field);
+
+// OK if each input and target has a shape at the largest batch that `spec` runs;
+// else kInvalidArgument (INVALID_PROBE_SPEC).
 absl::Status CheckShapes(const ProbeSpec& spec);
 
 }  // namespace memplan

@@ -56,13 +56,22 @@ std::optional<Bytes> LeftOn(const Device& device) {
          device.driver_reserve.value_or(Bytes(0));
 }
 
+// How many workers hold a context on the GPU at one time.
+int WorkersOf(const ProbeSpec& spec) {
+  return std::holds_alternative<SearchOptions>(spec.task) &&
+                 spec.method != SearchMethod::kBisect
+             ? 2
+             : 1;
+}
+
 }  // namespace
 
 Bytes BytesNeeded(const Probe& probe) {
   const auto& [cap, budget] = probe.spec.limit;
   if (budget) return *budget;
   const bool on_cpu = probe.spec.device_id == "cpu";
-  return cap.value_or(Bytes(0)) + (on_cpu ? Bytes(0) : ContextOf(probe));
+  if (on_cpu) return cap.value_or(Bytes(0));
+  return cap.value_or(Bytes(0)) + ContextOf(probe) * WorkersOf(probe.spec);
 }
 
 std::optional<WaitingFor> WhatIsMissing(const Probe& probe,
@@ -92,6 +101,11 @@ std::optional<WaitingFor> WhatIsMissing(const Probe& probe,
   return WaitingFor{WaitingReason::kRoom,
                     absl::StrCat(id, " has ", FormatBytes(*left), " left; ",
                                  NeedWords(probe), Holders(device))};
+}
+
+std::optional<Bytes> LeftOn(const DeviceReading& reading) {
+  if (!reading.ok()) return std::nullopt;
+  return LeftOn(**reading);
 }
 
 std::string DeviceIdentity(const DeviceReading& reading) {

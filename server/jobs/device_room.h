@@ -19,15 +19,18 @@ namespace memplan {
 inline constexpr Bytes kExpectedContext = MiB(768);
 
 // The most that `probe` may take of its device: the budget; or the cap and, on a
-// GPU, the context (the largest seen in its trials, else kExpectedContext). A
-// probe without a limit takes what there is, so that the context is all it
-// needs to begin.
+// GPU, the context (the largest seen in its trials, else kExpectedContext), twice
+// if it predicts, since a second worker waits beside the first. A probe without a
+// limit takes what there is, so that the context is all it needs to begin.
 Bytes BytesNeeded(const Probe& probe);
 
 // What `probe` waits for, or nothing if it may start; `reading` is of its device.
 // A device whose free memory the driver does not give is taken to have room.
 std::optional<WaitingFor> WhatIsMissing(const Probe& probe,
                                         const DeviceReading& reading);
+
+// What the device has left; unset where nobody knows.
+std::optional<Bytes> LeftOn(const DeviceReading& reading);
 
 // What tells whether trials ran on the same device: the id, and of a GPU its
 // name, total and driver. Empty if it has not been read.

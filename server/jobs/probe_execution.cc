@@ -1,32 +1,20 @@
 #include "server/jobs/probe_execution.h"
 
 #include <algorithm>
-#include <chrono>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/base/log.h"
-#include "server/base/reason.h"
+#include "server/jobs/fast_execution.h"
+#include "server/jobs/probe_trials.h"
 
 namespace memplan {
 namespace {
-
-constexpr std::string_view kCpuDevice = "cpu";
-
-ProbeEnding Cancelled() { return {ProbeState::kCancelled, {}, {}}; }
-
-ProbeEnding Failed(ProbeError error) {
-  return {ProbeState::kFailed, {}, std::move(error)};
-}
-
-ProbeEnding Refused(const RequestRefused& refused) {
-  return Failed({absl::StatusCode::kInvalidArgument, "REQUEST_REFUSED_BY_MODEL",
-                 refused.message, absl::StrCat("spec.", refused.field)});
-}
 
 // Why a search in which no batch ran has no answer.
 ProbeEnding NoAnswer(const SearchAnswer& answer,
@@ -38,9 +26,9 @@ ProbeEnding NoAnswer(const SearchAnswer& answer,
       });
   const auto error = [&answer](absl::StatusCode code, std::string reason,
                                std::string_view next_step) {
-    return Failed({code, std::move(reason),
-                   absl::StrCat(answer.message, "; ", std::string(next_step)),
-                   ""});
+    return FailedEnding(
+        {code, std::move(reason),
+         absl::StrCat(answer.message, "; ", std::string(next_step)), ""});
   };
   if (last == trials.rend()) {
     return error(absl::StatusCode::kAborted, "SEARCH_NOT_SETTLED",
@@ -95,34 +83,15 @@ std::optional<RunBatch> NextInProfile(const ProfileTask& profile,
   return std::nullopt;
 }
 
-// `batch 16 runs, batch 32 fails`.
-std::string KnownWords(std::span<const Trial> trials) {
-  const KnownBatches known = BatchesKnownFrom(trials);
-  std::string words = absl::StrCat("of ", trials.size(), " trials");
-  absl::StrAppend(&words, ", ",
-                  known.largest_running == 0
-                      ? "none ran"
-                      : absl::StrCat("the largest batch that ran is ",
-                                     known.largest_running));
-  if (known.smallest_failing != 0) {
-    absl::StrAppend(&words, ", the smallest that failed ",
-                    known.smallest_failing);
-  }
-  return words;
-}
-
 class Execution {
  public:
   Execution(const ProbeSpec& spec, const ExecutionTools& tools)
-      : spec_(spec),
-        tools_(tools),
-        trials_(tools.known.trials),
-        version_(tools.known.worker_version),
-        begun_(tools.now()) {
-    for (const Trial& trial : trials_) seconds_before_ += trial.seconds;
-  }
+      : spec_(spec), tools_(tools), trials_(spec, tools) {}
 
   ProbeEnding Run() {
+    if (IsPredicted(spec_, tools_, trials())) {
+      if (auto ending = RunFast()) return *std::move(ending);
+    }
     while (true) {
       const std::variant<RunBatch, ProbeEnding> next = Next();
       if (const auto* ending = std::get_if<ProbeEnding>(&next)) return *ending;
@@ -131,214 +100,67 @@ class Execution {
   }
 
  private:
-  bool on_cpu() const { return spec_.device_id == kCpuDevice; }
+  const std::vector<Trial>& trials() const { return trials_.trials(); }
 
-  std::variant<RunBatch, ProbeEnding> Next() const {
-    if (spec_.limit.budget && !on_cpu() && trials_.empty()) {
-      return RunBatch{CalibratingBatch(spec_), TrialPurpose::kCalibrate};
+  // Nothing if bisection is to go on.
+  std::optional<ProbeEnding> RunFast() {
+    auto end = ExecuteFastSearch(spec_, tools_, trials_);
+    if (auto* ending = std::get_if<ProbeEnding>(&end))
+      return std::move(*ending);
+    if (const auto* found = std::get_if<FastAnswer>(&end)) {
+      return Ending(found->answer, found->predicted);
     }
-    if (const auto* profile = std::get_if<ProfileTask>(&spec_.task)) {
-      if (const auto run = NextInProfile(*profile, trials_)) return *run;
-      return ProbeEnding{ProbeState::kSucceeded, {}, {}};
-    }
-    const SearchDecision decision =
-        DecideNext(std::get<SearchOptions>(spec_.task), trials_);
-    if (const auto* run = std::get_if<RunBatch>(&decision)) return *run;
-    const auto& answer = std::get<SearchAnswer>(decision);
-    if (answer.end == SearchEnd::kFailed) return NoAnswer(answer, trials_);
-    return ProbeEnding{ProbeState::kSucceeded, MakePlan(answer, trials_), {}};
-  }
-
-  // Runs one trial and keeps it. Returns the probe's ending if there is no
-  // going on.
-  std::optional<ProbeEnding> Try(const RunBatch& run) {
-    if (auto ending = WaitAfterDeaths()) return ending;
-    if (!MayGoOn()) return Cancelled();
-    if (auto ending = EndAtLimit()) return ending;
-    const TrialOrder order = Order(run);
-    absl::StatusOr<TrialResult> result = RunTrial(order);
-    if (absl::IsCancelled(result.status())) return Cancelled();
-    Tell(result);
-    if (!result.ok()) return Failed(ToProbeError(result.status()));
-    if (result->refused) return Refused(*result->refused);
-    if (BeginsAnew(result->worker_version)) return std::nullopt;
-    Trial& trial = result->trial;
-    if (trial.outcome == TrialOutcome::kTimedOut &&
-        order.timeout < spec_.trial_timeout) {
-      return EndByTime();
-    }
-    trials_.push_back(JudgedByBudget(std::move(trial), spec_.limit));
-    tools_.on_trial(trials_.back(), version_);
-    return EndIfWorkersCannotStart();
-  }
-
-  absl::StatusOr<TrialResult> RunTrial(const TrialOrder& order) const {
-    ProbeProgress progress = FirstProgress(order);
-    const LogContext log({{"trial", absl::StrCat(progress.trial_number)},
-                          {"batch", absl::StrCat(progress.batch)}});
-    tools_.on_progress(progress);
-    return tools_.runner.Run(
-        order, tools_.cancel, [&](const gpu::Progress& worker) {
-          progress.phase = worker.phase;
-          progress.steps_done = std::clamp(worker.steps_done, 0, spec_.steps);
-          tools_.on_progress(progress);
-        });
-  }
-
-  bool MayGoOn() const {
-    return !tools_.cancel.cancelled() &&
-           (!tools_.may_go_on || tools_.may_go_on());
-  }
-
-  // Says whether the worker could be started.
-  void Tell(const absl::StatusOr<TrialResult>& result) const {
-    if (tools_.starts == nullptr) return;
-    if (ReasonOf(result.status()) == "SCRIPTED_DEVICE") return;  // it could
-    if (result.ok() && !result->never_started) {
-      tools_.starts->Succeeded();
-    } else {
-      tools_.starts->Failed(result.ok()
-                                ? result->trial.message
-                                : std::string(result.status().message()),
-                            tools_.now());
-    }
-  }
-
-  // Takes note of the worker's version. True if the trials so far are another's
-  // and have been dropped, this one with them.
-  bool BeginsAnew(const std::string& version) {
-    if (version.empty() || version == version_) return false;
-    const std::string before = std::exchange(version_, version);
-    if (before.empty() || trials_.empty()) return false;
-    trials_.clear();
-    if (tools_.on_begin_anew) {
-      tools_.on_begin_anew(absl::StrCat("the worker has libtorch ", version,
-                                        " now; the trials were run with ",
-                                        before));
-    }
-    return true;
-  }
-
-  std::optional<ProbeEnding> WaitAfterDeaths() const {
-    const int deaths = DeathsInARow(trials_);
-    if (deaths >= tools_.patience.most_deaths) {
-      return Failed(
-          {absl::StatusCode::kAborted, "WORKER_KEEPS_DYING",
-           absl::StrCat(deaths, " workers in a row died, the last one so: ",
-                        trials_.back().message, "; ", KnownWords(trials_),
-                        "; see whether the host ran out of memory, and the "
-                        "daemon's log"),
-           ""});
-    }
-    auto pause = PauseAfter(deaths, tools_.patience);
-    if (const auto left = TimeLeft()) pause = std::min(pause, *left);
-    if (pause.count() <= 0 || !tools_.pause || tools_.pause(pause)) {
-      return std::nullopt;
-    }
-    return Cancelled();
-  }
-
-  std::optional<ProbeEnding> EndIfWorkersCannotStart() const {
-    if (tools_.starts == nullptr) return std::nullopt;
-    const auto why = tools_.starts->WhyResting(tools_.now());
-    if (!why) return std::nullopt;
-    return Failed(
-        {absl::StatusCode::kAborted, "WORKER_KEEPS_DYING",
-         absl::StrCat(*why, "; ", KnownWords(trials_),
-                      "; run the worker by hand, and see the daemon's "
-                      "log"),
+    const std::string& why = std::get<FallBack>(end).reason;
+    fall_back_reason_ = why;
+    if (tools_.on_fall_back) tools_.on_fall_back(KindOfFallBack(trials()));
+    if (spec_.method != SearchMethod::kPredict) return std::nullopt;
+    return FailedEnding(
+        {absl::StatusCode::kAborted, "PREDICTION_DOES_NOT_HOLD",
+         absl::StrCat("the answer could not be predicted: ", why, "; ",
+                      trials_.KnownWords(),
+                      "; search with the method `auto`, which bisects then"),
          ""});
   }
 
-  // Unset without a limit.
-  std::optional<std::chrono::milliseconds> TimeLeft() const {
-    if (!spec_.time_limit) return std::nullopt;
-    const std::chrono::duration<double> used =
-        tools_.now() - begun_ + std::chrono::duration<double>(seconds_before_);
-    return std::chrono::floor<std::chrono::milliseconds>(*spec_.time_limit -
-                                                         used);
+  ProbeEnding Ending(const SearchAnswer& answer,
+                     std::optional<PredictedAnswer> predicted) const {
+    if (answer.end == SearchEnd::kFailed) return NoAnswer(answer, trials());
+    Plan plan = MakePlan(answer, trials(), std::move(predicted));
+    plan.fall_back_reason = fall_back_reason_;
+    return {ProbeState::kSucceeded, std::move(plan), {}};
   }
 
-  std::optional<ProbeEnding> EndAtLimit() const {
-    const auto left = TimeLeft();
-    if (left && left->count() <= 0) return EndByTime();
-    const auto most = static_cast<size_t>(spec_.max_trials);
-    if (most == 0 || trials_.size() < most) return std::nullopt;
-    return Failed({absl::StatusCode::kResourceExhausted, "PROBE_TRIAL_LIMIT",
-                   absl::StrCat("the probe's limit of ", most,
-                                " trials is reached without an answer; ",
-                                KnownWords(trials_), "; allow more trials"),
-                   ""});
-  }
-
-  ProbeEnding EndByTime() const {
-    const std::chrono::duration<double> limit =
-        spec_.time_limit.value_or(std::chrono::milliseconds(0));
-    return Failed({absl::StatusCode::kDeadlineExceeded, "PROBE_TIME_LIMIT",
-                   absl::StrCat("the probe's time limit of ", limit.count(),
-                                " s is reached without an answer; ",
-                                KnownWords(trials_), "; allow more time"),
-                   ""});
-  }
-
-  TrialOrder Order(const RunBatch& run) const {
-    TrialOrder order;
-    order.request.model_path = tools_.model_path;
-    order.request.device =
-        on_cpu() ? gpu::DeviceKind::kCpu : gpu::DeviceKind::kCuda;
-    order.request.inputs = spec_.inputs;
-    order.request.dimensions = spec_.dimensions;
-    order.request.batch = run.batch;
-    order.request.mode = spec_.mode;
-    order.request.optimizer = spec_.optimizer;
-    order.request.run_as = spec_.run_as;
-    order.request.steps = spec_.steps;
-    order.request.cap = CapForNextTrial(spec_.limit, trials_);
-    order.device_id = spec_.device_id;
-    order.purpose = run.purpose;
-    order.timeout = spec_.trial_timeout;
-    if (const auto left = TimeLeft()) {
-      order.timeout = std::min(order.timeout, *left);
+  std::variant<RunBatch, ProbeEnding> Next() const {
+    if (spec_.limit.budget && !trials_.on_cpu() && trials().empty()) {
+      return RunBatch{CalibratingBatch(spec_), TrialPurpose::kCalibrate};
     }
-    order.niceness = spec_.niceness;
-    order.trace_path = tools_.trace_path(next_number());
-    return order;
+    if (const auto* profile = std::get_if<ProfileTask>(&spec_.task)) {
+      if (const auto run = NextInProfile(*profile, trials())) return *run;
+      return ProbeEnding{ProbeState::kSucceeded, {}, {}};
+    }
+    const SearchDecision decision =
+        DecideNext(std::get<SearchOptions>(spec_.task), trials());
+    if (const auto* run = std::get_if<RunBatch>(&decision)) return *run;
+    return Ending(std::get<SearchAnswer>(decision), std::nullopt);
   }
 
-  ProbeProgress FirstProgress(const TrialOrder& order) const {
-    const KnownBatches known = BatchesKnownFrom(trials_);
-    ProbeProgress progress;
-    progress.trial_number = next_number();
-    progress.batch = order.request.batch;
-    progress.purpose = order.purpose;
-    progress.phase = "start";
-    progress.steps_total = spec_.steps;
-    progress.largest_running_batch = known.largest_running;
-    progress.smallest_failing_batch = known.smallest_failing;
-    return progress;
+  std::optional<ProbeEnding> Try(const RunBatch& run) {
+    return trials_.Try(run, [this](const TrialOrder& order,
+                                   const OnWorkerProgress& on_progress) {
+      return tools_.runner.Run(order, tools_.cancel, on_progress);
+    });
   }
-
-  int next_number() const { return static_cast<int>(trials_.size()) + 1; }
 
   const ProbeSpec& spec_;
   const ExecutionTools& tools_;
-  std::vector<Trial> trials_;
-  std::string version_;  // of the workers that ran them
-  const std::chrono::steady_clock::time_point begun_;
-  double seconds_before_ = 0;  // of the trials known before
+  ProbeTrials trials_;
+  std::string fall_back_reason_;  // empty: none
 };
 
 }  // namespace
 
 ProbeEnding ExecuteProbe(const ProbeSpec& spec, const ExecutionTools& tools) {
   return Execution(spec, tools).Run();
-}
-
-ProbeError ToProbeError(const absl::Status& status) {
-  std::string reason = ReasonOf(status);
-  if (reason.empty()) reason = "INTERNAL_ERROR";
-  return {status.code(), std::move(reason), std::string(status.message()),
-          FieldOf(status)};
 }
 
 }  // namespace memplan

@@ -26,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/devices/device_monitor.h"
+#include "server/jobs/execution_tools.h"
 #include "server/jobs/retention.h"
 #include "server/jobs/trial_runner.h"
 #include "server/jobs/worker_patience.h"
@@ -39,6 +40,8 @@ class ModelStore;
 // A running total of what happened, for the metrics. Counts since start.
 struct JobCounts {
   std::map<std::pair<TrialPurpose, TrialOutcome>, int64_t> trials;
+  int64_t predictions_verified = 0;  // searches that were answered by one
+  std::map<FallBackKind, int64_t> fall_backs;
   int64_t probes_succeeded = 0;
   int64_t probes_failed = 0;
   int64_t probes_cancelled = 0;
@@ -79,6 +82,11 @@ class ProbeJobs {
     std::function<Room(const Probe&, const Device&)> hold_room = {};
     // Told of each probe that has ended and is saved, on its device's thread.
     std::function<void(const Probe&)> on_end = {};
+    // Reads a trace that a trial left. Empty: searches only bisect.
+    std::function<absl::StatusOr<Trace>(const std::string& path)> read_trace =
+        {};
+    // Null: what operators do is not kept from one probe to the next.
+    CallResults* call_results = nullptr;
     // How often a probe that waits for its device is looked at again.
     std::chrono::milliseconds look_again = std::chrono::seconds(2);
     // How often ended probes are looked at for their age.

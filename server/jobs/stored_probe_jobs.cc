@@ -127,14 +127,14 @@ Probe StoredProbeJobs::TakenOver(Probe probe) {
           now.time_since_epoch());
   probe.version =
       std::max(probe.version + 1, static_cast<int64_t>(microseconds.count()));
-  auto pin = models_.Pin(probe.spec.model_sha256);
-  const bool pinned = pin.ok();
+  auto pins = PinPrograms(models_, probe.spec);
+  const bool pinned = pins.ok();
   if (pinned) {
     const std::lock_guard lock(mutex_);
-    pins_[probe.id] = *std::move(pin);
+    pins_[probe.id] = *std::move(pins);
   } else {
     probe.state = ProbeState::kFailed;
-    probe.error = ToProbeError(pin.status());
+    probe.error = ToProbeError(pins.status());
     probe.end_time = now;
   }
   if (was_running || !pinned) {
@@ -170,18 +170,14 @@ absl::StatusOr<ProbeJobs::ProbePtr> StoredProbeJobs::CreateNow(
     if (waiting >= options_.max_queued) return QueueFull(waiting);
     probe.id = NewId();
   }
-  auto pin = models_.Pin(spec.model_sha256);
-  if (!pin.ok()) {
-    return WithReason(pin.status(), ReasonOf(pin.status()),
-                      "spec.model_sha256");
-  }
+  MEMPLAN_ASSIGN_OR_RETURN(ProgramPins pins, PinPrograms(models_, spec));
   probe.request_id = std::move(request_id);
   probe.spec = std::move(spec);
   probe.create_time = std::chrono::system_clock::now();
   probe.version = 1;
   MEMPLAN_RETURN_IF_ERROR(store_.Save(probe));
   const std::lock_guard lock(mutex_);
-  pins_[probe.id] = *std::move(pin);
+  pins_[probe.id] = std::move(pins);
   const std::string id = probe.id;
   const std::string device = probe.spec.device_id;
   table_.Add(std::move(probe));

@@ -23,7 +23,9 @@
 #include "server/jobs/probe_execution.h"
 #include "server/jobs/probe_jobs.h"
 #include "server/jobs/probe_table.h"
+#include "server/jobs/probe_trials.h"
 #include "server/jobs/probe_watchers.h"
+#include "server/jobs/program_pins.h"
 #include "server/store/model_store.h"
 #include "server/store/probe_store.h"
 
@@ -90,7 +92,8 @@ class StoredProbeJobs : public ProbeJobs {
   void RunProbe(Probe probe, RunningProbe& running,
                 const std::optional<DeviceReading>& reading);
   void CheckDevice(Probe& probe, const DeviceReading& reading);
-  ProbeEnding Execute(Probe& probe, RunningProbe& running);
+  ProbeEnding Execute(Probe& probe, RunningProbe& running,
+                      const std::optional<DeviceReading>& reading);
   bool Pause(std::chrono::milliseconds length, const RunningProbe& running);
   void BeginAnew(Probe& probe, std::string why);
   void KeepTrial(Probe& probe, const Trial& trial, const std::string& version);
@@ -115,7 +118,7 @@ class StoredProbeJobs : public ProbeJobs {
   mutable std::mutex mutex_;
   std::condition_variable work_changed_;
   ProbeTable table_;                                       // under mutex_
-  std::map<std::string, std::unique_ptr<ModelPin>> pins_;  // under mutex_
+  std::map<std::string, ProgramPins> pins_;  // under mutex_
   std::map<std::string, RunningProbe*> running_;           // by device, too
   std::map<std::string, std::thread> threads_;             // by device, too
   JobCounts counts_;                                       // under mutex_

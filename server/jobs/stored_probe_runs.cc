@@ -47,7 +47,7 @@ void StoredProbeJobs::RunProbe(Probe probe, RunningProbe& running,
   Publish(probe);
   spdlog::info("the probe begins, with {} trials of before",
                probe.trials.size());
-  ProbeEnding ending = Execute(probe, running);
+  ProbeEnding ending = Execute(probe, running, reading);
   if (ending.state == ProbeState::kCancelled) {
     const std::lock_guard lock(mutex_);
     // Cut short by Drain or Stop: it stays as it is in the store, to go on at
@@ -69,12 +69,17 @@ void StoredProbeJobs::CheckDevice(Probe& probe, const DeviceReading& reading) {
                                 " now; the trials were run on ", before));
 }
 
-ProbeEnding StoredProbeJobs::Execute(Probe& probe, RunningProbe& running) {
+ProbeEnding StoredProbeJobs::Execute(
+    Probe& probe, RunningProbe& running,
+    const std::optional<DeviceReading>& reading) {
   return ExecuteProbe(
       probe.spec,
       {.runner = runner_,
        .cancel = running.signal,
        .model_path = models_.Path(probe.spec.model_sha256),
+       .loss_path = probe.spec.loss_model_sha256.empty()
+                        ? std::string()
+                        : models_.Path(probe.spec.loss_model_sha256),
        .trace_path = [&](int number) { return TracePath(probe, number); },
        .on_progress =
            [&](const ProbeProgress& progress) {
@@ -103,7 +108,22 @@ ProbeEnding StoredProbeJobs::Execute(Probe& probe, RunningProbe& running) {
              Publish(probe);
            },
        .patience = options_.workers,
-       .starts = &starts_});
+       .starts = &starts_,
+       .read_trace = options_.read_trace,
+       .earlier_recordings =
+           [&] {
+             return RecordingsFor(probe, List(),
+                                  [this](const Probe& earlier, int number) {
+                                    return TracePath(earlier, number);
+                                  });
+           },
+       .call_results = options_.call_results,
+       .device_free = reading ? LeftOn(*reading) : std::nullopt,
+       .on_fall_back =
+           [&](FallBackKind kind) {
+             const std::lock_guard lock(mutex_);
+             ++counts_.fall_backs[kind];
+           }});
 }
 
 bool StoredProbeJobs::Pause(std::chrono::milliseconds length,
@@ -166,6 +186,7 @@ void StoredProbeJobs::End(Probe& probe, ProbeEnding ending) {
   const std::lock_guard lock(mutex_);
   pins_.erase(probe.id);
   if (probe.state == ProbeState::kSucceeded) ++counts_.probes_succeeded;
+  if (probe.plan && probe.plan->predicted) ++counts_.predictions_verified;
   if (probe.state == ProbeState::kFailed) ++counts_.probes_failed;
   if (probe.state == ProbeState::kCancelled) ++counts_.probes_cancelled;
   requests_.Post([this] { ForgetOldProbes(); });

@@ -4,24 +4,13 @@
 #define MEMPLAN_SERVER_JOBS_TRIAL_RUNNER_H_
 
 #include <atomic>
-#include <chrono>
-#include <functional>
-#include <optional>
-#include <string>
+#include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cuda/worker/messages/messages.h"
-#include "planner/plan/trial.h"
+#include "server/jobs/worker_session.h"
 
 namespace memplan {
-
-// A trial that shows no outcome, but that the probe cannot go on at all: the
-// request does not go with the model. `field` is one of ProbeSpec's.
-struct RequestRefused {
-  std::string field;
-  std::string message;
-};
 
 // One way for another thread to stop a trial: a descriptor that becomes readable.
 // Thread-safe.
@@ -43,25 +32,6 @@ class CancelSignal {
   std::atomic<bool> cancelled_ = false;
 };
 
-struct TrialOrder {
-  gpu::TrialRequest request;
-  std::string device_id;
-  TrialPurpose purpose = TrialPurpose::kSearch;
-  std::chrono::milliseconds timeout = std::chrono::minutes(10);
-  std::string trace_path;  // where the trace is kept; empty to drop it
-  int niceness = 0;        // of the process; 0 to 19
-};
-
-// What came of it: the trial, or that no trial of this request makes sense.
-struct TrialResult {
-  Trial trial;
-  std::optional<RequestRefused> refused;
-  // The libtorch that the worker said it has; empty if it said nothing.
-  std::string worker_version = {};
-  // The worker died before it said hello: no trial of any probe would start.
-  bool never_started = false;
-};
-
 class TrialRunner {
  public:
   virtual ~TrialRunner() = default;
@@ -75,7 +45,13 @@ class TrialRunner {
   // or descriptors for a process). Thread-safe.
   virtual absl::StatusOr<TrialResult> Run(
       const TrialOrder& order, CancelSignal& cancel,
-      const std::function<void(const gpu::Progress&)>& on_progress) = 0;
+      const OnWorkerProgress& on_progress) = 0;
+
+  // Starts a process for several orders. `cancel` ends whichever it is at; both
+  // it and the runner must outlive the session. Errors: those of Run.
+  // Thread-safe.
+  virtual absl::StatusOr<std::unique_ptr<WorkerSession>> Begin(
+      const SessionOrder& order, CancelSignal& cancel) = 0;
 
   // OK if a worker could be started now, else what Run would say.
   virtual absl::Status CheckUsable() const = 0;

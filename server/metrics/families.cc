@@ -15,6 +15,7 @@
 #include "server/metrics/call_families.h"
 #include "server/metrics/model_peaks.h"
 #include "server/metrics/process_families.h"
+#include "server/metrics/search_families.h"
 
 namespace memplan {
 namespace {
@@ -29,7 +30,8 @@ constexpr std::pair<TrialPurpose, const char*> kPurposes[] = {
     {TrialPurpose::kSearch, "search"},
     {TrialPurpose::kNeighbour, "neighbour"},
     {TrialPurpose::kVerify, "verify"},
-    {TrialPurpose::kCalibrate, "calibrate"}};
+    {TrialPurpose::kCalibrate, "calibrate"},
+    {TrialPurpose::kRecord, "record"}};
 
 constexpr std::pair<TrialOutcome, const char*> kOutcomes[] = {
     {TrialOutcome::kFits, "fits"},
@@ -369,6 +371,9 @@ std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
   AppendParts(input, page);
   AppendTls(input.tls, page);
   AppendStore(input.store, input.uploads, page);
+  for (MetricFamily& family : SearchFamilies(input.jobs, input.call_results)) {
+    page.push_back(std::move(family));
+  }
   for (MetricFamily& family : CallFamilies(input.calls)) {
     page.push_back(std::move(family));
   }

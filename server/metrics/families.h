@@ -20,6 +20,7 @@
 #include "server/jobs/probe_jobs.h"
 #include "server/metrics/process_families.h"
 #include "server/probe/probe.h"
+#include "server/store/call_results.h"
 #include "server/store/model_store.h"
 #include "server/store/upload_counts.h"
 #include "server/workers/process_trial_runner.h"
@@ -47,6 +48,7 @@ struct MetricsInput {
   ServerState state = ServerState::kServing;
   StoreUse store;
   UploadsByOutcome uploads{};
+  CallResultCounts call_results;
 };
 
 // Numbers that are not known have no series, as a device's total that its driver

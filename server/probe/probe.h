@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "cuda/worker/messages/messages.h"
+#include "cuda/worker/messages/step_options.h"
 #include "planner/plan/batch_search.h"
 #include "planner/plan/budget.h"
 #include "planner/plan/input_spec.h"
@@ -37,6 +38,13 @@ struct KnownBatches {
 };
 KnownBatches BatchesKnownFrom(std::span<const Trial> trials);
 
+// How a search finds its answer. The same words as proto SearchMethod.
+enum class SearchMethod {
+  kAuto,     // kPredict where it is possible, then kBisect if it does not hold
+  kPredict,  // from recordings of small batches; no answer if that does not hold
+  kBisect,
+};
+
 // What a probe is to do. Valid: made by the converter, which refuses the rest.
 struct ProbeSpec {
   std::string model_sha256;
@@ -47,8 +55,14 @@ struct ProbeSpec {
   gpu::Optimizer optimizer = gpu::Optimizer::kNone;
   gpu::RunAs run_as = gpu::RunAs::kTorchScript;
   int steps = 4;
+  gpu::StepOptions step;
+  std::string loss_model_sha256;  // of the loss program; empty for none
+  // Of the optimizer in the user's program; workers run libtorch's.
+  gpu::OptimizerImplementation optimizer_implementation =
+      gpu::OptimizerImplementation::kLibtorch;
   MemoryLimit limit;
   std::variant<ProfileTask, SearchOptions> task;
+  SearchMethod method = SearchMethod::kAuto;  // of a search
   std::chrono::milliseconds trial_timeout = std::chrono::minutes(10);
   std::optional<std::chrono::milliseconds> time_limit;  // of running, in all
   int max_trials = 0;  // 0: as many as it takes

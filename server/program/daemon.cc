@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "server/base/reason.h"
+#include "server/convert/recorded_trace.h"
 #include "server/devices/context_reading.h"
 #include "server/devices/script_device_source.h"
 #include "server/jobs/device_room.h"
@@ -22,6 +23,7 @@
 #include "server/program/tls.h"
 #include "server/services/call_observer.h"
 #include "server/services/observer_services.h"
+#include "server/store/file.h"
 #include "server/workers/scratch_folders.h"
 
 namespace memplan {
@@ -50,6 +52,15 @@ constexpr size_t kDiskQueue = 256;
 // Replays compute; one at a time leaves the other cores to calls and trials.
 constexpr int kReplayThreads = 1;
 constexpr size_t kReplayQueue = 16;
+
+// What workers may write of a trace, with room to spare.
+constexpr int64_t kMostTraceBytes = int64_t{1} << 30;
+
+absl::StatusOr<Trace> ReadTrace(const std::string& path) {
+  MEMPLAN_ASSIGN_OR_RETURN(const std::string bytes,
+                           ReadFile(path, kMostTraceBytes));
+  return ReadRecordedTrace(bytes);
+}
 
 // Reads what a worker that is about to start on `device_id` will hold outside
 // its allocator.
@@ -138,6 +149,7 @@ absl::Status Daemon::OpenStore() {
   MEMPLAN_ASSIGN_OR_RETURN(
       models_, OpenModelStore(*folder_, *database_, options_.store_rules));
   MEMPLAN_ASSIGN_OR_RETURN(probes_, OpenProbeStore(*folder_, *database_));
+  MEMPLAN_ASSIGN_OR_RETURN(call_results_, OpenCallResults(*database_));
   return absl::OkStatus();
 }
 
@@ -156,6 +168,9 @@ absl::Status Daemon::StartJobs() {
   workers.scratch_path = folder_->scratch_path();
   MEMPLAN_RETURN_IF_ERROR(EmptyScratchFolders(workers.scratch_path));
   workers.memory_groups = MemoryGroups::Open(options_.worker_memory);
+  if (!workers.scripted_gpus) {
+    workers.spare_workers = static_cast<size_t>(options_.spare_workers);
+  }
   runner_ = MakeProcessTrialRunner(std::move(workers));
   if (absl::Status usable = runner_->CheckUsable();
       !usable.ok() && options_.worker != kNoWorker) {
@@ -168,6 +183,8 @@ absl::Status Daemon::StartJobs() {
     return HoldRoom(probe, device);
   };
   jobs.on_end = [this](const Probe& probe) { admission_->needs().Add(probe); };
+  jobs.read_trace = ReadTrace;
+  jobs.call_results = call_results_.get();
   jobs.read_device = [this](const std::string& id) {
     return devices_->ReadNow(id, kContextPatience);
   };
@@ -311,7 +328,8 @@ MetricsInput Daemon::ReadMetrics() const {
                      : std::make_optional(certificate_->Status()),
           .state = state_,
           .store = models_->Use(),
-          .uploads = model_service_->uploads()};
+          .uploads = model_service_->uploads(),
+          .call_results = call_results_->Counts()};
 }
 
 ServerStatus Daemon::ReadStatus() const {

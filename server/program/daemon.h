@@ -36,6 +36,7 @@
 #include "server/services/plan_service.h"
 #include "server/services/probe_service.h"
 #include "server/services/server_service.h"
+#include "server/store/call_results.h"
 #include "server/store/database.h"
 #include "server/store/model_store.h"
 #include "server/store/probe_store.h"
@@ -106,6 +107,7 @@ class Daemon {
   std::unique_ptr<Database> database_;
   std::unique_ptr<ModelStore> models_;
   std::unique_ptr<ProbeStore> probes_;
+  std::unique_ptr<CallResults> call_results_;
   std::unique_ptr<DeviceMonitor> devices_;
   std::unique_ptr<ProcessTrialRunner> runner_;
   CancelSignal stopping_;  // ends the check of the sandbox

@@ -49,6 +49,7 @@ struct ServerOptions {
   AdmissionRules admission;
   SandboxMode sandbox = SandboxMode::kAuto;  // of the workers
   Bytes worker_memory{0};  // host memory that each worker may use; 0: any
+  int64_t spare_workers = 2;  // for each GPU in use, unless that is made up
   bool exit_with_stdin = false;
   // With fewer GPUs than these the devices count as failing.
   int64_t expected_gpus = 0;

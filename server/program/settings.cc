@@ -109,6 +109,10 @@ std::vector<Setting> PlaceSettings(ServerOptions& options) {
        "Whether models are shut in: always, as far as the kernel can, or not"},
       {"worker_memory", BytesValue(options.worker_memory),
        "Host memory that each worker may use, by cgroup v2; 0 is no limit"},
+      {"spare_workers", CountValue(options.spare_workers, {0, 16}),
+       "Workers kept started and waiting for each GPU that was probed within "
+       "10 "
+       "minutes; they hold host memory and no GPU memory"},
       {"worker_library_path", TextValue(options.worker_library_path),
        "LD_LIBRARY_PATH of the worker alone, where libtorch is not found "
        "without"},

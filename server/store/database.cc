@@ -40,6 +40,14 @@ CREATE TABLE parts (
   create_time_ns INTEGER NOT NULL  -- since 1970
 );
 )sql",
+    R"sql(
+CREATE TABLE call_results (
+  key TEXT PRIMARY KEY,  -- SHA-256; server/store/call_results.cc
+  plans BLOB NOT NULL,
+  last_use INTEGER NOT NULL  -- uses are numbered on
+);
+CREATE INDEX call_results_by_use ON call_results (last_use);
+)sql",
 };
 
 absl::Status StatusOf(const SQLite::Exception& error, std::string_view what) {

@@ -20,7 +20,7 @@ class Database;
 namespace memplan {
 
 // The layout of the tables that this program reads and writes.
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 
 // Thread-safe.
 class Database {

@@ -48,6 +48,30 @@ constexpr EnumNames<gpu::RunAs, 2> kRunAs = {{
     {gpu::RunAs::kEager, "eager"},
 }};
 
+constexpr EnumNames<SearchMethod, 3> kMethods = {{
+    {SearchMethod::kAuto, "auto"},
+    {SearchMethod::kPredict, "predict"},
+    {SearchMethod::kBisect, "bisect"},
+}};
+
+constexpr EnumNames<gpu::Autocast, 3> kAutocasts = {{
+    {gpu::Autocast::kNone, "none"},
+    {gpu::Autocast::kBFloat16, "bf16"},
+    {gpu::Autocast::kFloat16, "fp16"},
+}};
+
+constexpr EnumNames<gpu::ZeroGrad, 2> kZeroGrads = {{
+    {gpu::ZeroGrad::kNone, "none"},
+    {gpu::ZeroGrad::kZero, "zero"},
+}};
+
+constexpr EnumNames<gpu::OptimizerImplementation, 4> kImplementations = {{
+    {gpu::OptimizerImplementation::kLibtorch, "libtorch"},
+    {gpu::OptimizerImplementation::kForLoop, "for-loop"},
+    {gpu::OptimizerImplementation::kForeach, "foreach"},
+    {gpu::OptimizerImplementation::kFused, "fused"},
+}};
+
 json InputToJson(const InputSpec& input) {
   json shape = json::array();
   for (const Dimension& dimension : input.shape) {
@@ -73,6 +97,63 @@ InputSpec InputFromJson(const json& object) {
   input.fill.low = fill.at("low").get<double>();
   input.fill.high = fill.at("high").get<double>();
   return input;
+}
+
+json InputsToJson(const std::vector<InputSpec>& inputs) {
+  json list = json::array();
+  for (const InputSpec& input : inputs) list.push_back(InputToJson(input));
+  return list;
+}
+
+std::vector<InputSpec> InputsFromJson(const json& list) {
+  std::vector<InputSpec> inputs;
+  for (const json& input : list) inputs.push_back(InputFromJson(input));
+  return inputs;
+}
+
+json StepOptionsToJson(const ProbeSpec& spec) {
+  const gpu::StepOptions& step = spec.step;
+  json object = {
+      {"autocast", NameIn(kAutocasts, step.autocast)},
+      {"cudnn_benchmark", step.cudnn_benchmark},
+      {"cudnn_deterministic", step.cudnn_deterministic},
+      {"also_batches", step.also_batches},
+      {"accumulation_steps", step.accumulation_steps},
+      {"zero_grad", NameIn(kZeroGrads, step.zero_grad)},
+      {"evaluation_batch", step.evaluation_batch},
+      {"targets", InputsToJson(step.targets)},
+      {"loss_model_sha256", spec.loss_model_sha256},
+      {"optimizer_implementation",
+       NameIn(kImplementations, spec.optimizer_implementation)},
+  };
+  PutOptional(object, "loss_output", step.loss_output,
+              [](int output) { return json(output); });
+  return object;
+}
+
+void ReadStepOptions(const json& object, ProbeSpec& spec) {
+  gpu::StepOptions& step = spec.step;
+  step.autocast = ValueIn(kAutocasts, object.at("autocast"));
+  step.cudnn_benchmark = object.at("cudnn_benchmark").get<bool>();
+  step.cudnn_deterministic = object.at("cudnn_deterministic").get<bool>();
+  step.also_batches = object.at("also_batches").get<std::vector<int64_t>>();
+  step.accumulation_steps = object.at("accumulation_steps").get<int>();
+  step.zero_grad = ValueIn(kZeroGrads, object.at("zero_grad"));
+  step.evaluation_batch = object.at("evaluation_batch").get<int64_t>();
+  step.targets = InputsFromJson(object.at("targets"));
+  step.loss_output = GetOptional(object, "loss_output", [](const json& output) {
+    return output.get<int>();
+  });
+  spec.loss_model_sha256 = object.at("loss_model_sha256").get<std::string>();
+  spec.optimizer_implementation =
+      ValueIn(kImplementations, object.at("optimizer_implementation"));
+}
+
+// True if a step is the plain loop.
+bool IsPlain(const ProbeSpec& spec) {
+  return spec.step == gpu::StepOptions{} && spec.loss_model_sha256.empty() &&
+         spec.optimizer_implementation ==
+             gpu::OptimizerImplementation::kLibtorch;
 }
 
 json TaskToJson(const std::variant<ProfileTask, SearchOptions>& task) {
@@ -112,17 +193,18 @@ json SpecToJson(const ProbeSpec& spec) {
       {"steps", spec.steps},
       {"task", TaskToJson(spec.task)},
       {"trial_timeout_ms", spec.trial_timeout.count()},
-      {"inputs", json::array()},
+      {"inputs", InputsToJson(spec.inputs)},
   };
-  for (const InputSpec& input : spec.inputs) {
-    object["inputs"].push_back(InputToJson(input));
-  }
   PutOptional(object, "time_limit_ms", spec.time_limit,
               [](std::chrono::milliseconds limit) { return limit.count(); });
   // Left out as long as they say nothing, as records of before they were do.
   if (spec.max_trials != 0) object["max_trials"] = spec.max_trials;
   if (spec.niceness != 0) object["niceness"] = spec.niceness;
   if (spec.only_when_idle) object["only_when_idle"] = true;
+  if (spec.method != SearchMethod::kAuto) {
+    object["method"] = NameIn(kMethods, spec.method);
+  }
+  if (!IsPlain(spec)) object["step"] = StepOptionsToJson(spec);
   PutOptional(object, "cap_bytes", spec.limit.cap, BytesToJson);
   PutOptional(object, "budget_bytes", spec.limit.budget, BytesToJson);
   return object;
@@ -141,15 +223,17 @@ ProbeSpec SpecFromJson(const json& object) {
   spec.task = TaskFromJson(object.at("task"));
   spec.trial_timeout =
       std::chrono::milliseconds(object.at("trial_timeout_ms").get<int64_t>());
-  for (const json& input : object.at("inputs")) {
-    spec.inputs.push_back(InputFromJson(input));
-  }
+  spec.inputs = InputsFromJson(object.at("inputs"));
   spec.time_limit = GetOptional(object, "time_limit_ms", [](const json& limit) {
     return std::chrono::milliseconds(limit.get<int64_t>());
   });
   spec.max_trials = object.value("max_trials", 0);
   spec.niceness = object.value("niceness", 0);
   spec.only_when_idle = object.value("only_when_idle", false);
+  if (object.contains("method")) {
+    spec.method = ValueIn(kMethods, object.at("method"));
+  }
+  if (object.contains("step")) ReadStepOptions(object.at("step"), spec);
   spec.limit.cap = GetOptional(object, "cap_bytes", BytesFromJson);
   spec.limit.budget = GetOptional(object, "budget_bytes", BytesFromJson);
   return spec;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/store/json_record.h"
+#include "server/store/prediction_codec.h"
 
 namespace memplan {
 namespace {
@@ -47,6 +48,13 @@ constexpr EnumNames<Provenance, 3> kProvenances = {{
     {Provenance::kVerified, "verified"},
 }};
 
+constexpr EnumNames<StepKind, 4> kStepKinds = {{
+    {StepKind::kStep, "step"},
+    {StepKind::kOtherBatch, "other_batch"},
+    {StepKind::kEvaluation, "evaluation"},
+    {StepKind::kAgain, "again"},
+}};
+
 json PeaksToJson(const Peaks& peaks) {
   json object = {{"requested_bytes", peaks.requested.count()},
                  {"allocated_bytes", peaks.allocated.count()},
@@ -65,10 +73,16 @@ Peaks PeaksFromJson(const json& object) {
 }
 
 json StepToJson(const StepResult& step) {
-  return {{"peaks", PeaksToJson(step.peaks)},
-          {"seconds", step.seconds},
-          {"allocation_retries", step.allocation_retries},
-          {"failed_requests", step.failed_requests}};
+  json object = {{"peaks", PeaksToJson(step.peaks)},
+                 {"seconds", step.seconds},
+                 {"allocation_retries", step.allocation_retries},
+                 {"failed_requests", step.failed_requests}};
+  // Left out as long as they say nothing, as records of before they were do.
+  if (step.kind != StepKind::kStep) {
+    object["kind"] = NameIn(kStepKinds, step.kind);
+  }
+  if (step.batch != 0) object["batch"] = step.batch;
+  return object;
 }
 
 StepResult StepFromJson(const json& object) {
@@ -77,6 +91,10 @@ StepResult StepFromJson(const json& object) {
   step.seconds = object.at("seconds").get<double>();
   step.allocation_retries = object.at("allocation_retries").get<int64_t>();
   step.failed_requests = object.at("failed_requests").get<int64_t>();
+  if (object.contains("kind")) {
+    step.kind = ValueIn(kStepKinds, object.at("kind"));
+  }
+  step.batch = object.value("batch", int64_t{0});
   return step;
 }
 
@@ -193,7 +211,10 @@ json PlanToJson(const Plan& plan) {
       {"out_of_memory_count", plan.out_of_memory_count},
       {"seconds", plan.seconds},
       {"neighbours", json::array()},
+      {"recording_trials", plan.recording_trials},
+      {"fall_back_reason", plan.fall_back_reason},
   };
+  PutOptional(object, "predicted", plan.predicted, PredictionToJson);
   for (const Neighbour& neighbour : plan.neighbours) {
     object["neighbours"].push_back(NeighbourToJson(neighbour));
   }
@@ -201,6 +222,10 @@ json PlanToJson(const Plan& plan) {
   PutOptional(object, "peak_allocated", plan.peak_allocated, QuantityToJson);
   PutOptional(object, "peak_active", plan.peak_active, QuantityToJson);
   PutOptional(object, "peak_reserved", plan.peak_reserved, QuantityToJson);
+  PutOptional(object, "steady_peak_allocated", plan.steady_peak_allocated,
+              QuantityToJson);
+  PutOptional(object, "steady_peak_reserved", plan.steady_peak_reserved,
+              QuantityToJson);
   PutOptional(object, "context", plan.context, QuantityToJson);
   PutOptional(object, "fragmentation", plan.fragmentation, QuantityToJson);
   PutOptional(object, "fragmentation_ratio", plan.fragmentation_ratio,
@@ -219,6 +244,9 @@ Plan PlanFromJson(const json& object) {
   for (const json& neighbour : object.at("neighbours")) {
     plan.neighbours.push_back(NeighbourFromJson(neighbour));
   }
+  plan.recording_trials = object.value("recording_trials", 0);
+  plan.fall_back_reason = object.value("fall_back_reason", "");
+  plan.predicted = GetOptional(object, "predicted", PredictionFromJson);
   const auto quantity = [&object](const char* key) {
     return GetOptional(object, key, QuantityFromJson);
   };
@@ -226,6 +254,8 @@ Plan PlanFromJson(const json& object) {
   plan.peak_allocated = quantity("peak_allocated");
   plan.peak_active = quantity("peak_active");
   plan.peak_reserved = quantity("peak_reserved");
+  plan.steady_peak_allocated = quantity("steady_peak_allocated");
+  plan.steady_peak_reserved = quantity("steady_peak_reserved");
   plan.context = quantity("context");
   plan.fragmentation = quantity("fragmentation");
   plan.fragmentation_ratio =

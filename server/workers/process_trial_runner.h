@@ -1,13 +1,11 @@
-// Runs each trial in a fresh memplan-worker process and speaks the protocol of
-// cuda/worker/messages with it. A worker is believed in nothing: it may die,
-// hang, or send anything, and costs its own trial alone.
-//
-//   start ─▶ hello ─▶ run ─▶ progress* ─▶ settled ─▶ proceed ─▶ report ─▶ exit
-//     └───────┴────────┴─── dies, hangs, nonsense, cancelled ──────┴──▶ killed
+// Starts memplan-worker processes and bounds what they may do; process_session.h
+// speaks with them. A worker is believed in nothing: it may die, hang, or send
+// anything, and costs its own trial alone.
 #ifndef MEMPLAN_SERVER_WORKERS_PROCESS_TRIAL_RUNNER_H_
 #define MEMPLAN_SERVER_WORKERS_PROCESS_TRIAL_RUNNER_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,6 +18,7 @@
 #include "server/jobs/trial_runner.h"
 #include "server/workers/memory_group.h"
 #include "server/workers/sandbox_status.h"
+#include "server/workers/worker_records.h"
 
 namespace memplan {
 
@@ -42,27 +41,16 @@ struct WorkerOptions {
   // Bounds the memory of workers; none: they have no bound, and no such layer.
   std::shared_ptr<MemoryGroups> memory_groups;
   Bytes trace_bytes = MiB(128);  // room for the trace of a trial
+  // Workers that wait, started ahead, for each GPU that a probe ran on within
+  // `spare_patience`.
+  size_t spare_workers = 0;
+  std::chrono::milliseconds spare_patience = std::chrono::minutes(10);
   // The GPUs are made up (--devices script:FILE): a real worker is refused on
   // them.
   bool scripted_gpus = false;
   // Called with the GPU's id just before each worker on it is started; may be
   // empty, or return an empty reader. Thread-safe.
   std::function<ContextReader(const std::string& device_id)> begin_context;
-};
-
-// How workers started and ended, since the runner was made.
-struct WorkerCounts {
-  int64_t started = 0;
-  // Ends, by cause; each worker that started and ended is in one of them.
-  int64_t exited = 0;            // by itself, after its report
-  int64_t died = 0;              // by itself, with no report
-  int64_t killed_by_signal = 0;  // by a signal that was not ours
-  int64_t timed_out = 0;         // killed by us: start or trial too long
-  int64_t protocol_error = 0;    // killed by us: it spoke nonsense
-  int64_t cancelled = 0;         // killed by us: the trial was not wanted
-  int64_t lingered = 0;          // killed by us: did not exit after its report
-  // Not started at all: the program is missing, no memory, no descriptors.
-  int64_t start_failed = 0;
 };
 
 // Thread-safe: several trials may run at once.

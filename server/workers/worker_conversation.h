@@ -1,5 +1,6 @@
 // The daemon's half of the talk with one worker (cuda/worker/messages), from its
-// hello to its report. Knows the socket alone: no process, no clock of its own.
+// hello to its last answer. Knows the socket alone: no process, no clock of its
+// own.
 #ifndef MEMPLAN_SERVER_WORKERS_WORKER_CONVERSATION_H_
 #define MEMPLAN_SERVER_WORKERS_WORKER_CONVERSATION_H_
 
@@ -14,9 +15,9 @@
 
 namespace memplan {
 
-// How the talk ended.
+// How the talk about one order ended.
 enum class TalkEnd {
-  kReported,      // `report` is set
+  kAnswered,      // `report`, `prepared` or `calls` is set
   kClosed,        // the worker closed the channel, maybe within a message
   kTimedOut,      // a deadline passed
   kNonsense,      // the worker broke the protocol; `words` tell how
@@ -28,34 +29,78 @@ enum class TalkEnd {
 
 struct Talk {
   TalkEnd end = TalkEnd::kClosed;
-  std::string words;  // what was wrong, unless kReported
+  std::string words;  // what was wrong, unless kAnswered
   bool said_hello = false;
   std::string torch_version;  // from its hello
-  // What the worker did last: start, load, step or report.
+  // What the worker did last: start, load, step, report or calls.
   std::string phase = "start";
-  // Told if the request asks for a sandbox.
+  // Told once, if the first order asks for a sandbox.
   std::vector<gpu::SandboxLayer> sandbox;
   std::optional<gpu::Report> report;
+  std::optional<gpu::Prepared> prepared;
+  std::optional<gpu::CallsReport> calls;
   std::optional<ContextReading> context;
 };
 
-struct TalkOrder {
-  gpu::TrialRequest request;
+// What holds for all orders.
+struct TalkTerms {
   std::chrono::steady_clock::time_point hello_deadline;
-  std::chrono::steady_clock::time_point deadline;  // of the whole talk
   // The device is a made-up one: only a scripted worker may go on.
   bool scripted_gpu = false;
   int wake = -1;  // readable once the talk is to be cancelled
+};
+
+struct RunTalk {
+  gpu::TrialRequest request;
+  std::chrono::steady_clock::time_point deadline;
   std::function<void(const gpu::Progress&)> on_progress;
   // Called once, when the worker has settled and waits.
   std::function<std::optional<ContextReading>(const gpu::Settled&)>
       read_context;
 };
 
-// Talks on `socket` until there is a report or no sense in going on. Messages
-// must come in their order, a report must match the request, and there may be
-// 1000 messages at most.
-Talk TalkWithWorker(int socket, const TalkOrder& order);
+// Each order talks until there is an answer or no sense in going on; after the
+// latter all further ones end likewise. Messages must come in their order, an
+// answer must match its order, and there may be 1000 messages about one at most.
+// Not thread-safe.
+class WorkerConversation {
+ public:
+  // `socket` stays the caller's.
+  WorkerConversation(int socket, TalkTerms terms);
+
+  // Answered by `prepared`, or by `report` if the model did not load.
+  Talk Prepare(const gpu::TrialRequest& program,
+               std::chrono::steady_clock::time_point deadline);
+  Talk Run(const RunTalk& order);
+  Talk RunCalls(const gpu::RunCalls& calls,
+                std::chrono::steady_clock::time_point deadline);
+  // Says that no order follows. False if it cannot be said any more.
+  bool SayEnd(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  // These end the talk and return false, or nothing, if it cannot go on.
+  bool Begin(const gpu::DaemonMessage& order,
+             const std::optional<gpu::SandboxOrder>& sandbox);
+  bool Greet();
+  bool HearOfSandbox(const gpu::SandboxOrder& order);
+  bool Follow(const gpu::WorkerMessage& message, const RunTalk& order);
+  bool Settle(const gpu::Settled& settled, const RunTalk& order);
+  bool TakeReport(const gpu::Report& report, const gpu::TrialRequest& request);
+  std::optional<gpu::WorkerMessage> Receive(Deadline deadline);
+  bool Send(const gpu::DaemonMessage& message);
+  void EndWith(const absl::Status& status);
+  bool End(TalkEnd end, std::string words);  // always false
+
+  const int socket_;
+  const TalkTerms terms_;
+  Talk talk_;  // about the present order
+  Deadline deadline_;
+  bool can_go_on_ = true;
+  bool settled_ = false;
+  int messages_ = 0;
+};
 
 }  // namespace memplan
 

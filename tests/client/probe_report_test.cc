@@ -31,6 +31,7 @@ TEST(ProbeReportTest, TellsThePlanWithTheEvidenceOfEachNumber) {
       "peak in             step 2 of 4\n"
       "neighbours          35 fits (trial 7), 38 out of memory (trial 6)\n"
       "stopped by          memory: the next batch does not fit\n"
+      "found               bisected\n"
       "trials              9, of which 3 ran out of memory\n"
       "took                1 min 23 s\n"
       "ran                 train adam, as eager, on GPU-1, under a cap of "
@@ -49,6 +50,61 @@ TEST(ProbeReportTest, SaysWhatIsUnknownOnTheCpuDevice) {
   EXPECT_THAT(report,
               HasSubstr("context             not known on this device\n"));
   EXPECT_THAT(report, HasSubstr("peak in             the load of the model\n"));
+}
+
+TEST(ProbeReportTest, TellsTheSteadyStepApart) {
+  v1::Probe probe = FoundProbe();
+  v1::Plan& plan = *probe.mutable_plan();
+  plan.mutable_steady_peak_allocated()->set_bytes(1 << 30);
+  EXPECT_THAT(ProbeReport(probe),
+              HasSubstr("steady step         1.00 GiB allocated\n"));
+  plan.mutable_steady_peak_reserved()->set_bytes(int64_t{1} << 31);
+  EXPECT_THAT(
+      ProbeReport(probe),
+      HasSubstr("steady step         1.00 GiB allocated, 2.00 GiB reserved\n"));
+}
+
+TEST(ProbeReportTest, NamesTheStepThatNeededMost) {
+  v1::Probe probe = FoundProbe();
+  v1::StepOptions& step = *probe.mutable_spec()->mutable_step();
+  step.add_also_batches(17);
+  step.set_evaluation_batch(64);
+  const auto peak_in = [&probe](int index) {
+    probe.mutable_plan()->set_peak_step(index);
+    return ProbeReport(probe);
+  };
+  EXPECT_THAT(peak_in(3), HasSubstr("peak in             step 4 of 4\n"));
+  EXPECT_THAT(peak_in(4), HasSubstr("the step at batch 17\n"));
+  EXPECT_THAT(peak_in(5), HasSubstr("the evaluation at batch 64\n"));
+  EXPECT_THAT(peak_in(6), HasSubstr("the step after the others\n"));
+}
+
+TEST(ProbeReportTest, TellsHowAStepWasRun) {
+  v1::Probe probe = FoundProbe();
+  v1::StepOptions& step = *probe.mutable_spec()->mutable_step();
+  step.set_autocast(v1::AUTOCAST_BFLOAT16);
+  step.set_accumulation_steps(4);
+  step.set_loss_model_sha256(std::string(64, 'b'));
+  step.set_cudnn_benchmark(true);
+  EXPECT_THAT(
+      ProbeReport(probe),
+      HasSubstr("train adam, as eager, autocast bf16, 4 micro-batches a "
+                "step, loss of bbbbbbbbbbbb, cuDNN benchmark, on"));
+}
+
+TEST(ProbeReportTest, SaysWhoseOptimizerThePeaksAreOf) {
+  v1::Probe probe = FoundProbe();
+  probe.mutable_plan()->set_optimizer_implementation(
+      v1::OPTIMIZER_IMPLEMENTATION_LIBTORCH);
+  EXPECT_THAT(ProbeReport(probe), Not(HasSubstr("optimizer")));
+  auto& step = *probe.mutable_spec()->mutable_step();
+  step.set_optimizer_implementation(v1::OPTIMIZER_IMPLEMENTATION_FOREACH);
+  EXPECT_THAT(ProbeReport(probe),
+              HasSubstr("optimizer           the peaks are of libtorch's C++ "
+                        "optimizer; those of yours (foreach) may be higher"));
+  probe.mutable_plan()->set_optimizer_implementation(
+      v1::OPTIMIZER_IMPLEMENTATION_FOREACH);
+  EXPECT_THAT(ProbeReport(probe), Not(HasSubstr("libtorch")));
 }
 
 TEST(ProbeReportTest, NamesABudget) {
@@ -78,17 +134,61 @@ TEST(ProbeReportTest, TellsWhyTheSearchWentNoHigher) {
       HasSubstr("stopped by          not memory: batch 38 timed out\n"));
 }
 
+TEST(ProbeReportTest, TellsWhatWasPredicted) {
+  v1::Probe probe = FoundProbe();
+  v1::Plan& plan = *probe.mutable_plan();
+  plan.set_method(v1::PLAN_METHOD_PREDICTED);
+  plan.mutable_neighbours(0)->set_trial_number(0);
+  v1::Prediction& prediction = *plan.mutable_prediction();
+  prediction.mutable_safe()->set_batch(37);
+  prediction.mutable_safe()->set_retries_per_step(1);
+  prediction.mutable_safe()->set_segments_freed_per_step(4);
+  prediction.mutable_comfortable()->set_batch(35);
+  prediction.mutable_failing()->set_batch(38);
+  v1::PredictedBatch& above = *prediction.add_running_above();
+  above.set_batch(40);
+  above.set_retries_per_step(2);
+  above.set_caught_failures(3);
+  prediction.add_recorded_batches(8);
+  prediction.add_recorded_batches(32);
+  prediction.add_call_batches(37);
+  prediction.set_distinct_calls(23);
+  const std::string report = ProbeReport(probe);
+  EXPECT_THAT(report,
+              HasSubstr("comfortable         35: gives no memory back in a "
+                        "settled step; 37 has 1 retry and 4 segments given "
+                        "back in each step\n"));
+  EXPECT_THAT(report,
+              HasSubstr("larger, predicted   40 (2 retries and 0 segments "
+                        "given back in each step, 3 convolutions with less "
+                        "scratch) would run although 38 fails\n"));
+  EXPECT_THAT(report, HasSubstr("35 fits (predicted), 38 out of memory"));
+  EXPECT_THAT(report,
+              HasSubstr("found               predicted from 2 recordings and "
+                        "23 operators run alone, then verified\n"));
+}
+
+TEST(ProbeReportTest, TellsWhyItWasBisected) {
+  v1::Probe probe = FoundProbe();
+  probe.mutable_plan()->set_fall_back_reason("no two batches ran");
+  EXPECT_THAT(ProbeReport(probe),
+              HasSubstr("found               bisected, since the prediction "
+                        "does not hold: no two batches ran\n"));
+}
+
 TEST(ProbeReportTest, SaysThatNothingFits) {
   v1::Probe probe = FoundProbe();
   v1::Plan& plan = *probe.mutable_plan();
   plan.Clear();
   plan.set_verdict(v1::PLAN_VERDICT_DOES_NOT_FIT);
   plan.set_limit_message("the weights alone exceed the cap");
+  plan.set_method(v1::PLAN_METHOD_BISECTED);
   plan.set_trial_count(1);
   plan.set_out_of_memory_count(1);
   EXPECT_EQ(ProbeReport(probe),
             "largest safe batch  none: it does not fit at batch 1\n"
             "because             the weights alone exceed the cap\n"
+            "found               bisected\n"
             "trials              1, of which 1 ran out of memory\n"
             "took                0 ms\n"
             "ran                 train adam, as eager, on GPU-1, under a cap "

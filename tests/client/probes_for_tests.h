@@ -70,6 +70,7 @@ inline v1::Probe FoundProbe() {
     neighbour.set_outcome(outcome);
     neighbour.set_trial_number(number);
   }
+  plan.set_method(v1::PLAN_METHOD_BISECTED);
   plan.set_trial_count(9);
   plan.set_out_of_memory_count(3);
   plan.mutable_duration()->set_seconds(83);

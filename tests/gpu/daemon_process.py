@@ -16,7 +16,7 @@ class DaemonProcess:
         self.log = folder / "server.log"
         self.command = [bin_folder / "memplan-server", "--store", folder / "store",
                         "--socket", folder / "memplan.sock", "--listen", "none",
-                        "--metrics", "127.0.0.1:0", "--worker-library-path", library_path]
+                        "--metrics", "127.0.0.1:0", "--log-level", "debug", "--worker-library-path", library_path]
         self.process = None
 
     @property

@@ -42,7 +42,7 @@ def request(model_path, inputs, batch, **more):
     message = {
         "type": "run", "model_path": str(model_path), "device": "cuda", "inputs": inputs,
         "dimensions": {}, "batch": batch, "mode": "infer", "optimizer": "none",
-        "run_as": "torchscript", "steps": 4,
+        "run_as": "torchscript", "steps": 4, "stay": False,
     }
     message.update(more)
     return message

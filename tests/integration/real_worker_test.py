@@ -58,6 +58,35 @@ class RealWorkerTest(IntegrationTest):
                                      "--trace", f"32={traces[1]}", "--batch", "96")
         self.assertEqual(estimate["peak_requested_bytes"], peaks[2]["requested_bytes"])
 
+    def test_steps_as_a_program_has_them_and_a_loss_of_its_own(self):
+        how = ["--train", "sgd-momentum:foreach", "--autocast", "bf16", "--accumulate", "2",
+               "--zero-grad", "zero", "--also-batch", "3", "--evaluate-batch", "512",
+               "--loss", self.model("distance"), "--target", "float32[B,C]", "C=8"]
+        dropping = ("dropping", "float32[B,64]", "1GiB", *how, "--steps", "2")
+        probe = self.memplan_json(*self.on_cpu("profile", *dropping, "--batches", "16,32,96"))
+        self.assertEqual([step["kind"] for step in probe["trials"][0]["steps"]],
+                         ["STEP_KIND_STEP"] * 2 + ["STEP_KIND_OTHER_BATCH", "STEP_KIND_EVALUATION",
+                                                   "STEP_KIND_AGAIN"])
+        # Micro-batches, other batches and evaluations are predicted like everything else.
+        traces = {trial["batch"]: path for trial, path in zip(
+            probe["trials"],
+            sorted(path for path in self.server.store.glob(f"**/{probe['id']}*/**/*")
+                   if path.is_file()))}
+        estimate = self.memplan_json("estimate", "--trace", f"16={traces['16']}",
+                                     "--trace", f"32={traces['32']}", "--batch", "96")
+        self.assertEqual(estimate["peak_requested_bytes"],
+                         probe["trials"][2]["peaks"]["requested_bytes"])
+        out, _ = self.memplan(*self.on_cpu("probe", *dropping, "--max-batch", "4"))
+        self.assertIn("train sgd-momentum (foreach), as eager, autocast bf16, 2 micro-batches", out)
+        self.assertIn("those of yours (foreach) may be higher", out)
+        self.assertIn("the evaluation at batch 512", out)
+
+    def test_a_loss_that_is_no_scalar_names_the_field(self):
+        _, err = self.memplan(*self.on_cpu(
+            "probe", "mlp", "float32[B,64]", "1GiB", "--train", "sgd", "--loss",
+            self.model("distances"), "--target", "float32[B,8]"), code=ERROR)
+        self.assertIn("spec.step.loss_model_sha256 (--loss)", err)
+
     def test_named_dimensions_and_ranges_reach_the_model(self):
         probe = self.memplan_json(*self.on_cpu(
             "profile", "tokens", "int64[B,T]{0..100}", "64MiB", "T=16", "--batch", "4"))

@@ -12,8 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "cuda/worker/messages/call_messages.h"
 #include "cuda/worker/messages/json_reader.h"
 #include "cuda/worker/messages/messages.h"
+#include "cuda/worker/messages/step_option_messages.h"
 #include "cuda/worker/messages/words.h"
 #include "planner/base/status_macros.h"
 #include "planner/plan/input_spec.h"
@@ -27,6 +29,8 @@ using nlohmann::json;
 constexpr int64_t kMaxCount = int64_t{1} << 60;
 constexpr int64_t kMaxPid = INT32_MAX;
 constexpr int64_t kMaxSteps = 100;
+// And those that follow: other batches, an evaluation, one more.
+constexpr int64_t kMaxStepResults = kMaxSteps + kMaxAlsoBatches + 2;
 constexpr size_t kMaxInputs = 64;
 constexpr size_t kMaxDimensions = 64;
 constexpr size_t kMaxLayers = 16;
@@ -57,7 +61,7 @@ Peaks ReadPeaks(JsonReader& parent, const std::string& name) {
 
 std::vector<StepResult> ReadSteps(JsonReader& parent) {
   std::vector<StepResult> steps;
-  for (const json& item : parent.Array("steps", kMaxSteps)) {
+  for (const json& item : parent.Array("steps", kMaxStepResults)) {
     JsonReader reader(
         item, absl::StrCat(parent.path(), ".steps[", steps.size(), "]"));
     StepResult step;
@@ -66,6 +70,10 @@ std::vector<StepResult> ReadSteps(JsonReader& parent) {
     step.allocation_retries =
         reader.Integer("allocation_retries", 0, kMaxCount);
     step.failed_requests = reader.Integer("failed_requests", 0, kMaxCount);
+    if (reader.Has("kind")) {
+      step.kind = reader.OneOf<StepKind>("kind", kStepKindWords);
+    }
+    step.batch = reader.OptionalInteger("batch", 1, kMaxDimension).value_or(0);
     parent.Absorb(reader.Finish());
     steps.push_back(step);
   }
@@ -98,11 +106,20 @@ absl::StatusOr<WorkerMessage> DecodeSandboxed(JsonReader& parent) {
   return sandboxed;
 }
 
+absl::StatusOr<WorkerMessage> DecodePrepared(JsonReader& reader) {
+  Prepared prepared;
+  prepared.device_name = ShownText(reader, "device_name", kMaxWordBytes);
+  prepared.driver_version = ShownText(reader, "driver_version", kMaxWordBytes);
+  prepared.cudnn_version = ShownText(reader, "cudnn_version", kMaxWordBytes);
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  return prepared;
+}
+
 absl::StatusOr<WorkerMessage> DecodeProgress(JsonReader& reader) {
   Progress progress;
   progress.phase = ShownText(reader, "phase", kMaxWordBytes);
   progress.steps_done =
-      static_cast<int>(reader.Integer("steps_done", 0, kMaxSteps));
+      static_cast<int>(reader.Integer("steps_done", 0, kMaxStepResults));
   MEMPLAN_RETURN_IF_ERROR(reader.Finish());
   return progress;
 }
@@ -119,6 +136,7 @@ absl::StatusOr<WorkerMessage> DecodeSettled(JsonReader& reader) {
 absl::StatusOr<WorkerMessage> DecodeReport(JsonReader& reader) {
   Report report;
   report.end = reader.OneOf<EndKind>("end", kEndKindWords);
+  report.end_class = reader.OneOf<EndClass>("end_class", kEndClassWords);
   report.field = ShownText(reader, "field", kMaxWordBytes);
   report.message = ShownText(reader, "message", kMaxMessageBytes);
   report.failed_while_loading = reader.Boolean("failed_while_loading");
@@ -135,22 +153,11 @@ absl::StatusOr<WorkerMessage> DecodeReport(JsonReader& reader) {
   return report;
 }
 
-std::vector<InputSpec> ReadInputs(JsonReader& reader) {
-  std::vector<InputSpec> inputs;
-  for (const json& item : reader.Array("inputs", kMaxInputs)) {
-    const auto* text = item.get_ptr<const std::string*>();
-    if (text == nullptr) {
-      reader.Fault("inputs", "has an item that is no text");
-      continue;
-    }
-    absl::StatusOr<InputSpec> input = ParseInputSpec(*text);
-    if (input.ok()) {
-      inputs.push_back(*std::move(input));
-    } else {
-      reader.Fault("inputs", std::string(input.status().message()));
-    }
-  }
-  return inputs;
+absl::StatusOr<WorkerMessage> DecodeCallsReport(JsonReader& reader) {
+  CallsReport report;
+  report.results = ReadResults(reader);
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  return report;
 }
 
 std::map<std::string, int64_t> ReadDimensions(JsonReader& parent) {
@@ -175,26 +182,46 @@ std::optional<SandboxOrder> ReadSandbox(JsonReader& parent) {
   return sandbox;
 }
 
-absl::StatusOr<DaemonMessage> DecodeRequest(JsonReader& reader) {
+absl::StatusOr<TrialRequest> ReadRequest(JsonReader& reader) {
   TrialRequest request;
   request.model_path = reader.Text("model_path", kMaxPathBytes);
   request.device = reader.OneOf<DeviceKind>("device", kDeviceKindWords);
-  request.inputs = ReadInputs(reader);
+  request.inputs = ReadInputSpecs(reader, "inputs", kMaxInputs);
   request.dimensions = ReadDimensions(reader);
   request.batch = reader.Integer("batch", 1, kMaxDimension);
   request.mode = reader.OneOf<Mode>("mode", kModeWords);
   request.optimizer = reader.OneOf<Optimizer>("optimizer", kOptimizerWords);
   request.run_as = reader.OneOf<RunAs>("run_as", kRunAsWords);
   request.steps = static_cast<int>(reader.Integer("steps", 1, kMaxSteps));
+  request.options = ReadStepOptions(reader);
+  if (reader.Has("loss_path")) {
+    request.loss_path = reader.Text("loss_path", kMaxPathBytes);
+  }
   request.cap = reader.OptionalSize("cap");
   request.sandbox = ReadSandbox(reader);
+  request.stay = reader.Boolean("stay");
   MEMPLAN_RETURN_IF_ERROR(reader.Finish());
   return request;
 }
 
-absl::StatusOr<DaemonMessage> DecodeProceed(JsonReader& reader) {
+absl::StatusOr<DaemonMessage> DecodePrepare(JsonReader& reader) {
+  MEMPLAN_ASSIGN_OR_RETURN(TrialRequest program, ReadRequest(reader));
+  return Prepare{std::move(program)};
+}
+
+absl::StatusOr<DaemonMessage> DecodeRunCalls(JsonReader& reader) {
+  RunCalls order;
+  order.calls = ReadCalls(reader);
+  order.cap = reader.OptionalSize("cap");
   MEMPLAN_RETURN_IF_ERROR(reader.Finish());
-  return Proceed{};
+  return order;
+}
+
+// A message that its type says all of.
+template <typename Message>
+absl::StatusOr<DaemonMessage> DecodeBare(JsonReader& reader) {
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  return Message{};
 }
 
 absl::Status UnknownType(const std::string& type) {
@@ -221,9 +248,11 @@ absl::StatusOr<WorkerMessage> DecodeWorkerMessage(std::string_view text) {
   reader.Text("type", kMaxWordBytes);
   if (type == "hello") return DecodeHello(reader);
   if (type == "sandboxed") return DecodeSandboxed(reader);
+  if (type == "prepared") return DecodePrepared(reader);
   if (type == "progress") return DecodeProgress(reader);
   if (type == "settled") return DecodeSettled(reader);
   if (type == "report") return DecodeReport(reader);
+  if (type == "calls_report") return DecodeCallsReport(reader);
   return UnknownType(type);
 }
 
@@ -232,8 +261,11 @@ absl::StatusOr<DaemonMessage> DecodeDaemonMessage(std::string_view text) {
   MEMPLAN_ASSIGN_OR_RETURN(const std::string type, TypeOf(object));
   JsonReader reader(object, type);
   reader.Text("type", kMaxWordBytes);
-  if (type == "run") return DecodeRequest(reader);
-  if (type == "proceed") return DecodeProceed(reader);
+  if (type == "run") return ReadRequest(reader);
+  if (type == "proceed") return DecodeBare<Proceed>(reader);
+  if (type == "prepare") return DecodePrepare(reader);
+  if (type == "run_calls") return DecodeRunCalls(reader);
+  if (type == "end") return DecodeBare<End>(reader);
   return UnknownType(type);
 }
 

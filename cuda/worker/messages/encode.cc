@@ -5,10 +5,11 @@
 #include <string_view>
 #include <variant>
 
+#include "cuda/worker/messages/call_messages.h"
 #include "cuda/worker/messages/messages.h"
+#include "cuda/worker/messages/step_option_messages.h"
 #include "cuda/worker/messages/words.h"
 #include "planner/base/bytes.h"
-#include "planner/plan/input_spec.h"
 #include "planner/plan/trial.h"
 
 namespace memplan::gpu {
@@ -29,10 +30,15 @@ json ToJson(const Peaks& peaks) {
 }
 
 json ToJson(const StepResult& step) {
-  return {{"peaks", ToJson(step.peaks)},
-          {"seconds", step.seconds},
-          {"allocation_retries", step.allocation_retries},
-          {"failed_requests", step.failed_requests}};
+  json object = {{"peaks", ToJson(step.peaks)},
+                 {"seconds", step.seconds},
+                 {"allocation_retries", step.allocation_retries},
+                 {"failed_requests", step.failed_requests}};
+  if (step.kind != StepKind::kStep) {
+    object["kind"] = WordFor(step.kind, kStepKindWords);
+  }
+  if (step.batch != 0) object["batch"] = step.batch;
+  return object;
 }
 
 json ToJson(const Hello& hello) {
@@ -50,6 +56,13 @@ json ToJson(const Sandboxed& sandboxed) {
                       {"detail", TrimmedMessage(layer.detail)}});
   }
   return {{"type", "sandboxed"}, {"layers", layers}};
+}
+
+json ToJson(const Prepared& prepared) {
+  return {{"type", "prepared"},
+          {"device_name", prepared.device_name},
+          {"driver_version", prepared.driver_version},
+          {"cudnn_version", prepared.cudnn_version}};
 }
 
 json ToJson(const Progress& progress) {
@@ -70,6 +83,7 @@ json ToJson(const Report& report) {
   for (const StepResult& step : report.steps) steps.push_back(ToJson(step));
   json object = {{"type", "report"},
                  {"end", WordFor(report.end, kEndKindWords)},
+                 {"end_class", WordFor(report.end_class, kEndClassWords)},
                  {"field", report.field},
                  {"message", TrimmedMessage(report.message)},
                  {"failed_while_loading", report.failed_while_loading},
@@ -85,20 +99,21 @@ json ToJson(const Report& report) {
 }
 
 json ToJson(const TrialRequest& request) {
-  json inputs = json::array();
-  for (const InputSpec& input : request.inputs) {
-    inputs.push_back(FormatInputSpec(input));
-  }
   json object = {{"type", "run"},
                  {"model_path", request.model_path},
                  {"device", WordFor(request.device, kDeviceKindWords)},
-                 {"inputs", inputs},
+                 {"inputs", InputSpecsToJson(request.inputs)},
                  {"dimensions", json(request.dimensions)},
                  {"batch", request.batch},
                  {"mode", WordFor(request.mode, kModeWords)},
                  {"optimizer", WordFor(request.optimizer, kOptimizerWords)},
                  {"run_as", WordFor(request.run_as, kRunAsWords)},
-                 {"steps", request.steps}};
+                 {"steps", request.steps},
+                 {"stay", request.stay}};
+  if (request.options != StepOptions{}) {
+    object["options"] = StepOptionsToJson(request.options);
+  }
+  if (!request.loss_path.empty()) object["loss_path"] = request.loss_path;
   SetIfKnown(object, "cap", request.cap);
   if (request.sandbox.has_value()) {
     object["sandbox"] = {{"required", request.sandbox->required},
@@ -107,7 +122,25 @@ json ToJson(const TrialRequest& request) {
   return object;
 }
 
+json ToJson(const CallsReport& report) {
+  return {{"type", "calls_report"}, {"results", ResultsToJson(report.results)}};
+}
+
 json ToJson(const Proceed&) { return {{"type", "proceed"}}; }
+
+json ToJson(const Prepare& prepare) {
+  json object = ToJson(prepare.program);
+  object["type"] = "prepare";
+  return object;
+}
+
+json ToJson(const RunCalls& order) {
+  json object = {{"type", "run_calls"}, {"calls", CallsToJson(order.calls)}};
+  SetIfKnown(object, "cap", order.cap);
+  return object;
+}
+
+json ToJson(const End&) { return {{"type", "end"}}; }
 
 // Bytes that are no UTF-8 are replaced, since dump would throw over them.
 template <typename Message>

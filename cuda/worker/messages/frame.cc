@@ -105,7 +105,8 @@ absl::Status WithinFrame(const absl::Status& status) {
 
 }  // namespace
 
-absl::Status WriteFrame(int socket, std::string_view json, Deadline deadline) {
+absl::Status WriteFrame(int socket, std::string_view json, Deadline deadline,
+                        int wake) {
   if (json.size() > kMaxFrameBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("a message of ", json.size(), " bytes is longer than the ",
@@ -115,7 +116,7 @@ absl::Status WriteFrame(int socket, std::string_view json, Deadline deadline) {
   std::string frame(length.data(), length.size());
   frame += json;
   for (size_t sent = 0; sent < frame.size();) {
-    MEMPLAN_RETURN_IF_ERROR(Wait(socket, POLLOUT, /*wake=*/-1, deadline));
+    MEMPLAN_RETURN_IF_ERROR(Wait(socket, POLLOUT, wake, deadline));
     const ssize_t count = send(socket, frame.data() + sent, frame.size() - sent,
                                MSG_DONTWAIT | MSG_NOSIGNAL);
     if (count < 0 && !WouldBlock(errno)) return Gone("send");

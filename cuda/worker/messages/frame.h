@@ -14,14 +14,15 @@
 
 namespace memplan::gpu {
 
-// The longest frame either side sends or accepts.
-inline constexpr uint32_t kMaxFrameBytes = 256 * 1024;
+// The longest frame either side sends or accepts: some thousand operator calls.
+inline constexpr uint32_t kMaxFrameBytes = 1024 * 1024;
 
 // Sends one frame on `socket`, waiting for room until `deadline`. Never raises
 // SIGPIPE. Returns kInvalidArgument if `json` is longer than kMaxFrameBytes,
-// kDeadlineExceeded, kUnavailable if the other side is gone.
+// kDeadlineExceeded, kUnavailable if the other side is gone. `wake` as below.
 absl::Status WriteFrame(int socket, std::string_view json,
-                        std::chrono::steady_clock::time_point deadline);
+                        std::chrono::steady_clock::time_point deadline,
+                        int wake = -1);
 
 // Receives one frame. Returns kDeadlineExceeded if it is not whole by
 // `deadline`, kUnavailable if the other side closed between frames, kDataLoss

@@ -16,4 +16,8 @@ std::string_view RunAsName(RunAs run_as) {
   return WordFor(run_as, kRunAsWords);
 }
 
+std::string_view EndClassName(EndClass end_class) {
+  return WordFor(end_class, kEndClassWords);
+}
+
 }  // namespace memplan::gpu

@@ -2,17 +2,32 @@
 //
 //   worker                         daemon
 //     ── hello ─────────────────────▶    within the start deadline
-//     ◀───────────────────── run ──     one TrialRequest
-//     ── sandboxed ─────────────────▶    if the request asks for a sandbox
+//     ◀──────── prepare | run ──────     the first order names the program
+//     ── sandboxed ─────────────────▶    once, if that order asks for a sandbox
+//     ── prepared ──────────────────▶    prepare: device open, model loaded;
+//                                        `report` instead if that failed
+//     ◀───────────────────── run ──      as often as the daemon likes
 //     ── progress* ─────────────────▶
 //     ── settled ───────────────────▶    last step done, memory still held
 //     ◀────────────────── proceed ──     the daemon has read the driver's figure
-//     ── report ────────────────────▶    then the worker exits with 0
+//     ── report ────────────────────▶    exits with 0 unless it is to stay
+//     ◀──────────────── run_calls ──     between orders: operators, each alone
+//     ── calls_report ──────────────▶
+//     ◀───────────────────── end ──      exits with 0
+//
+// A worker that stays waits for the next order after `prepared`, `report` and
+// `calls_report`; all orders are of the program that the first one named. Each
+// run begins as in a fresh process, with a trace of its own; only the run after
+// `prepare` goes on from the loaded model and the trace of its load. The daemon
+// reads the trace after a report, before its next order.
 //
 // `sandboxed` says what is in force before the model is opened. A worker that
-// must have a layer it lacks ends after it. A worker that fails in a step skips `settled` and sends its report. It exits
-// by itself when the socket closes. The trace does not travel here: it lies in
-// a memory file (trace_layout.h) that the daemon made.
+// must have a layer it lacks ends after it. One that lost its device (device
+// assert) ends after its report, one that cannot be made fresh again ends with 6
+// in place of an answer. A worker that fails in a step skips
+// `settled` and sends its report. It exits by itself when the socket closes. The
+// trace does not travel here: it lies in a memory file (trace_layout.h) that the
+// daemon made.
 #ifndef MEMPLAN_CUDA_WORKER_MESSAGES_MESSAGES_H_
 #define MEMPLAN_CUDA_WORKER_MESSAGES_MESSAGES_H_
 
@@ -26,14 +41,17 @@
 
 #include "absl/status/statusor.h"
 #include "cuda/worker/messages/sandbox_layer.h"
+#include "cuda/worker/messages/step_options.h"
 #include "planner/base/bytes.h"
 #include "planner/plan/input_spec.h"
 #include "planner/plan/trial.h"
+#include "planner/trace/call_plan.h"
+#include "planner/trace/irregular_calls.h"
 
 namespace memplan::gpu {
 
 // Raised whenever a message or the trace layout changes.
-inline constexpr int kProtocolVersion = 2;
+inline constexpr int kProtocolVersion = 3;
 
 // The descriptors a worker is started with.
 inline constexpr int kChannelDescriptor = 3;
@@ -76,9 +94,54 @@ struct TrialRequest {
   Optimizer optimizer = Optimizer::kNone;
   RunAs run_as = RunAs::kTorchScript;
   int steps = 4;
+  StepOptions options;
+  std::string loss_path;     // the loss program; empty for none
   std::optional<Bytes> cap;  // the allocator's; always set on the CPU device
   std::optional<SandboxOrder> sandbox;  // unset: none
+  bool stay = false;  // wait for another order after the report
   friend bool operator==(const TrialRequest&, const TrialRequest&) = default;
+};
+
+// Daemon → worker: open the device and load the model, ahead of a run.
+struct Prepare {
+  // Batch and steps do not count. The cap is in force while loading; the run
+  // that follows sets its own.
+  TrialRequest program;
+  friend bool operator==(const Prepare&, const Prepare&) = default;
+};
+
+// Worker → daemon: the model is loaded. What decides, beside libtorch, what an
+// operator asks for; each at most 64 bytes, empty on the CPU device.
+struct Prepared {
+  std::string device_name;
+  std::string driver_version;
+  std::string cudnn_version;
+  friend bool operator==(const Prepared&, const Prepared&) = default;
+};
+
+// Daemon → worker: run each operator call alone. The model is let go of first.
+struct RunCalls {
+  std::vector<DistinctCall> calls;  // their `calls` do not travel
+  std::optional<Bytes> cap;         // the device must not hold more for them
+  friend bool operator==(const RunCalls&, const RunCalls&) = default;
+};
+
+// What a call did: plans as in CallPlans::distinct, or none and why.
+struct CallResult {
+  std::vector<CallPlan> plans;
+  std::string fault;  // for people, at most 1 kB; empty if there are plans
+  friend bool operator==(const CallResult&, const CallResult&) = default;
+};
+
+// Worker → daemon: one result for each call, in their order.
+struct CallsReport {
+  std::vector<CallResult> results;
+  friend bool operator==(const CallsReport&, const CallsReport&) = default;
+};
+
+// Daemon → worker: no order follows.
+struct End {
+  friend bool operator==(const End&, const End&) = default;
 };
 
 // Worker → daemon: every layer of the sandbox, as it is from now on.
@@ -120,9 +183,31 @@ enum class EndKind {
   kSandboxRefused,  // it reached for what the sandbox keeps from it
 };
 
+// Why it ended so, for people; EndKind alone steers the search.
+enum class EndClass {
+  kNone,            // it ran
+  kMemory,          // the allocator had no more to give
+  kFragmentation,   // enough was free, but in pieces
+  kDriverMemory,    // the driver refused, beside the allocator
+  kLibraryLoading,  // a library or kernel could not be loaded for want of it
+  kLibraryUnderPressure,  // cuBLAS, cuDNN or cuSOLVER failed for want of it
+  kHostMemory,
+  kLaunchLimit,    // more blocks than a kernel may have
+  kIndexLimit,     // more elements than 32-bit indices reach
+  kFixedShape,     // sizes are baked into the model
+  kDeviceAssert,   // a kernel's check failed; CUDA is lost to the process
+  kUnsupported,    // an operator or type that the device does not have
+  kConfiguration,  // the allocator's settings contradict each other
+  kOther,          // the model's own error, a bad request, the sandbox
+};
+
+// oom, fragmentation, driver-oom…
+std::string_view EndClassName(EndClass end_class);
+
 // Worker → daemon: what the trial showed.
 struct Report {
   EndKind end = EndKind::kRan;
+  EndClass end_class = EndClass::kNone;
   // For kBadRequest the field of ProbeSpec that is wrong, such as `inputs`,
   // `mode`; else empty.
   std::string field;
@@ -139,8 +224,10 @@ struct Report {
   friend bool operator==(const Report&, const Report&) = default;
 };
 
-using WorkerMessage = std::variant<Hello, Sandboxed, Progress, Settled, Report>;
-using DaemonMessage = std::variant<TrialRequest, Proceed>;
+using WorkerMessage = std::variant<Hello, Sandboxed, Prepared, Progress,
+                                   Settled, Report, CallsReport>;
+using DaemonMessage =
+    std::variant<TrialRequest, Proceed, Prepare, RunCalls, End>;
 
 // One JSON object with a `type`; what is unset is left out.
 std::string Encode(const WorkerMessage& message);
@@ -148,9 +235,15 @@ std::string Encode(const DaemonMessage& message);
 
 // Return kInvalidArgument, naming the field, for JSON that is no such message:
 // unknown type, missing or extra member, wrong type, number out of range (sizes
-// are 0 … 2^60, steps at most 100), text too long. Never throw.
+// are 0 … 2^60, steps at most 100), text too long, plans that cannot be
+// (CheckCallPlan). Never throw.
 absl::StatusOr<WorkerMessage> DecodeWorkerMessage(std::string_view json);
 absl::StatusOr<DaemonMessage> DecodeDaemonMessage(std::string_view json);
+
+// The most of one kind that one message holds.
+inline constexpr size_t kMaxCalls = 4096;
+inline constexpr size_t kMaxPlansOfCall = 64;
+inline constexpr size_t kMaxStepsOfPlan = 65536;
 
 // The longest text of a message that strangers wrote.
 inline constexpr size_t kMaxMessageBytes = 1024;

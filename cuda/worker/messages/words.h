@@ -37,6 +37,32 @@ inline constexpr Word<RunAs> kRunAsWords[] = {
     {RunAs::kEager, "eager"},
 };
 
+inline constexpr Word<Autocast> kAutocastWords[] = {
+    {Autocast::kNone, "none"},
+    {Autocast::kBFloat16, "bf16"},
+    {Autocast::kFloat16, "fp16"},
+};
+
+inline constexpr Word<ZeroGrad> kZeroGradWords[] = {
+    {ZeroGrad::kNone, "none"},
+    {ZeroGrad::kZero, "zero"},
+};
+
+inline constexpr Word<OptimizerImplementation> kOptimizerImplementationWords[] =
+    {
+        {OptimizerImplementation::kLibtorch, "libtorch"},
+        {OptimizerImplementation::kForLoop, "for-loop"},
+        {OptimizerImplementation::kForeach, "foreach"},
+        {OptimizerImplementation::kFused, "fused"},
+};
+
+inline constexpr Word<StepKind> kStepKindWords[] = {
+    {StepKind::kStep, "step"},
+    {StepKind::kOtherBatch, "other-batch"},
+    {StepKind::kEvaluation, "evaluation"},
+    {StepKind::kAgain, "again"},
+};
+
 inline constexpr Word<EndKind> kEndKindWords[] = {
     {EndKind::kRan, "ran"},
     {EndKind::kOutOfMemory, "out-of-memory"},
@@ -44,6 +70,23 @@ inline constexpr Word<EndKind> kEndKindWords[] = {
     {EndKind::kModelFailed, "model-failed"},
     {EndKind::kBadRequest, "bad-request"},
     {EndKind::kSandboxRefused, "sandbox-refused"},
+};
+
+inline constexpr Word<EndClass> kEndClassWords[] = {
+    {EndClass::kNone, "none"},
+    {EndClass::kMemory, "oom"},
+    {EndClass::kFragmentation, "fragmentation"},
+    {EndClass::kDriverMemory, "driver-oom"},
+    {EndClass::kLibraryLoading, "library-loading-oom"},
+    {EndClass::kLibraryUnderPressure, "library-under-pressure"},
+    {EndClass::kHostMemory, "host-memory"},
+    {EndClass::kLaunchLimit, "launch-limit"},
+    {EndClass::kIndexLimit, "index-limit"},
+    {EndClass::kFixedShape, "fixed-shape"},
+    {EndClass::kDeviceAssert, "device-assert"},
+    {EndClass::kUnsupported, "unsupported"},
+    {EndClass::kConfiguration, "configuration"},
+    {EndClass::kOther, "other"},
 };
 
 inline constexpr Word<LayerState> kLayerStateWords[] = {

@@ -88,6 +88,9 @@ std::vector<FileRule> FileRules(const SandboxSubject& subject) {
   if (!subject.model_path.empty()) {
     rules.push_back({subject.model_path, FileAccess::kRead, "the model"});
   }
+  if (!subject.loss_path.empty()) {
+    rules.push_back({subject.loss_path, FileAccess::kRead, "the loss"});
+  }
   if (!subject.scratch_path.empty()) {
     rules.push_back({subject.scratch_path, FileAccess::kOwn, "its own folder"});
   }

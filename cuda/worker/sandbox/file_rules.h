@@ -26,6 +26,7 @@ struct FileRule {
 // What a worker is about to run.
 struct SandboxSubject {
   std::string model_path;    // empty for none
+  std::string loss_path;     // empty for none
   std::string scratch_path;  // empty for none
   DeviceKind device = DeviceKind::kCpu;
   std::vector<std::string> gpu_nodes;  // /dev/nvidia0 …, of its GPU

@@ -155,6 +155,7 @@ SandboxSubject SubjectOf(const TrialRequest& request) {
   };
   SandboxSubject subject;
   subject.model_path = request.model_path;
+  subject.loss_path = request.loss_path;
   subject.device = request.device;
   if (request.sandbox) subject.scratch_path = request.sandbox->scratch_path;
   subject.library_folders = LibraryFolders(variable("LD_LIBRARY_PATH"));

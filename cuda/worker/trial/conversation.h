@@ -1,10 +1,12 @@
 // The worker's side of the conversation with the daemon (messages.h): hello,
-// one request in, progress out, a pause when the memory has settled, the report.
+// orders in and answers out, and in a run progress and a pause when the memory
+// has settled.
 #ifndef MEMPLAN_CUDA_WORKER_TRIAL_CONVERSATION_H_
 #define MEMPLAN_CUDA_WORKER_TRIAL_CONVERSATION_H_
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,13 +27,17 @@ class Conversation : public TrialListener {
       : socket_(socket), proceed_wait_(proceed_wait) {}
 
   // From now on the process ends at once when the daemon closes the socket,
-  // whatever its other threads do. The conversation must not be destroyed
-  // after.
+  // whatever its other threads do: with 0 between orders. The conversation must
+  // not be destroyed after.
   void EndWithTheDaemon();
 
-  // Says hello and waits for the request, as long as the daemon lives. Returns
-  // kInvalidArgument if what comes is no request.
-  absl::StatusOr<TrialRequest> Begin(const std::string& torch_version);
+  // Says hello and waits for the first order, as long as the daemon lives.
+  // Returns kInvalidArgument if what comes names no program.
+  absl::StatusOr<DaemonMessage> Begin(const std::string& torch_version);
+
+  // Waits for the order after an answer. Returns kUnavailable if the daemon is
+  // gone, kInvalidArgument if what comes is no order.
+  absl::StatusOr<DaemonMessage> NextOrder();
 
   // Says which layers hold the model from now on.
   absl::Status TellSandbox(const std::vector<SandboxLayer>& layers);
@@ -40,15 +46,17 @@ class Conversation : public TrialListener {
   void OnProgress(const Progress& progress) override;
   void OnSettled(const Settled& settled) override;
 
-  // Sends the report, the last message.
-  absl::Status End(const Report& report);
+  // Sends what ends an order: Prepared, Report or CallsReport.
+  absl::Status Answer(const WorkerMessage& answer);
 
  private:
   absl::Status Send(const WorkerMessage& message);
+  absl::StatusOr<DaemonMessage> Receive(std::chrono::milliseconds wait);
 
   const int socket_;
   const std::chrono::milliseconds proceed_wait_;
-  std::atomic<bool> ended_ = false;  // the report is on its way
+  std::optional<DaemonMessage> early_;  // an order that came for a proceed
+  std::atomic<bool> answered_ = false;  // the last order
 };
 
 }  // namespace memplan::gpu

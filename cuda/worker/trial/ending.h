@@ -1,21 +1,21 @@
 // How a trial ended, told from what was thrown. Out of memory has no type of its
 // own: TorchScript turns it into a plain runtime error, and the kernel libraries
-// have words of their own for it. So it is told by evidence: the type where it
-// survived, known words, failed requests. Pure.
+// have words of their own for it. So it is told by evidence (end_class.h). Pure.
 #ifndef MEMPLAN_CUDA_WORKER_TRIAL_ENDING_H_
 #define MEMPLAN_CUDA_WORKER_TRIAL_ENDING_H_
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "cuda/worker/messages/messages.h"
+#include "cuda/worker/trial/end_class.h"
 
 namespace memplan::gpu {
 
 // Why a load or a step did not go well.
 struct Failure {
   EndKind end = EndKind::kModelFailed;
+  EndClass end_class = EndClass::kOther;
   std::string field;    // of ProbeSpec, for kBadRequest alone
   std::string message;  // for people, at most 1 kB
   friend bool operator==(const Failure&, const Failure&) = default;
@@ -23,13 +23,6 @@ struct Failure {
 
 // A failure that no other batch would change: `field` of ProbeSpec is wrong.
 Failure BadRequest(std::string_view field, std::string_view message);
-
-// What is known of an error beside its words.
-struct Evidence {
-  bool out_of_memory_type = false;  // it was a c10::OutOfMemoryError
-  int64_t failed_requests = 0;      // the allocator's, in this load or step
-  bool sandboxed = false;           // calls and files are refused (Refuses)
-};
 
 // The failure that an error with the words `what` stands for.
 Failure FailureOf(std::string_view what, const Evidence& evidence);

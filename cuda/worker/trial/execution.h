@@ -5,7 +5,9 @@
 
 #include <optional>
 
+#include "cuda/worker/messages/messages.h"
 #include "cuda/worker/trial/ending.h"
+#include "cuda/worker/trial/trial_steps.h"
 
 namespace memplan::gpu {
 
@@ -17,9 +19,12 @@ class Execution {
   // Loads the model onto the device and checks that it goes with the request.
   // Returns why not; nothing if all is well.
   virtual std::optional<Failure> Load() = 0;
-  // Runs step `index`, from 0, and waits for the device. Needs a Load that went
-  // well, and is not called again after a failure.
-  virtual std::optional<Failure> RunStep(int index) = 0;
+  // Makes ready for the steps of `request`, which is of the loaded program. Takes
+  // no memory of the device. Needs a Load that went well.
+  virtual std::optional<Failure> Begin(const TrialRequest& request) = 0;
+  // Runs one step and waits for the device. Needs a Begin that went well, and is
+  // not called again after a failure.
+  virtual std::optional<Failure> RunStep(const TrialStep& step) = 0;
 };
 
 }  // namespace memplan::gpu

@@ -12,14 +12,20 @@ Bytes RoundedToUnits(Bytes requested) {
 bool LiveBytes::Take(Bytes requested) {
   const Bytes block = RoundedToUnits(requested);
   if (cap_.has_value() && block > *cap_ - allocated_) {
-    CountFailedRequest();
+    CountFailedRequest(requested);
     return false;
   }
+  unmet_.reset();
   requested_ += requested;
   allocated_ += block;
   peak_requested_ = std::max(peak_requested_, requested_);
   peak_allocated_ = std::max(peak_allocated_, allocated_);
   return true;
+}
+
+void LiveBytes::CountFailedRequest(Bytes requested) {
+  ++failed_requests_;
+  unmet_ = requested;
 }
 
 void LiveBytes::Give(Bytes requested) {

@@ -27,8 +27,10 @@ class LiveBytes {
   // Counts a block of `requested` bytes, more than 0. Returns false, counting a
   // failed request and no block, if the cap does not allow it.
   bool Take(Bytes requested);
+  // The cap from now on; what is live stays.
+  void SetCap(std::optional<Bytes> cap) { cap_ = cap; }
   // Counts a request that failed for another reason than the cap.
-  void CountFailedRequest() { ++failed_requests_; }
+  void CountFailedRequest(Bytes requested);
   // Counts the end of a block that was taken.
   void Give(Bytes requested);
 
@@ -39,6 +41,8 @@ class LiveBytes {
   Bytes requested() const { return requested_; }
   Bytes allocated() const { return allocated_; }
   int64_t failed_requests() const { return failed_requests_; }
+  // The last request, if it failed.
+  std::optional<Bytes> unmet() const { return unmet_; }
   std::optional<Bytes> cap() const { return cap_; }
 
  private:
@@ -48,6 +52,7 @@ class LiveBytes {
   Bytes peak_requested_;
   Bytes peak_allocated_;
   int64_t failed_requests_ = 0;
+  std::optional<Bytes> unmet_;
 };
 
 }  // namespace memplan::gpu

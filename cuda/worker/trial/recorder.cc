@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace memplan::gpu {
@@ -29,6 +30,10 @@ void Recorder::BeginPhase(std::string_view name) {
 
 void Recorder::BeginOperator(std::string_view name,
                              std::string_view signature) {
+  if (is_capturing_) {
+    operators.push_back(kNoName);
+    return;
+  }
   operators.push_back(writer_.Intern(name));
   const uint32_t id =
       signature.empty() ? kNoName : writer_.InternSignature(signature);
@@ -42,13 +47,34 @@ void Recorder::EndOperator() {
 
 void Recorder::RecordMemory(TraceEvent event, Bytes bytes, uint64_t address,
                             uint64_t stream) {
-  writer_.Append({.event = event,
-                  .reserved = 0,
-                  .depth = Depth(),
-                  .name = operators.empty() ? kNoName : operators.back(),
-                  .bytes = static_cast<uint64_t>(bytes.count()),
-                  .address = address,
-                  .stream = stream});
+  Append({.event = event,
+          .reserved = 0,
+          .depth = Depth(),
+          .name = operators.empty() ? kNoName : operators.back(),
+          .bytes = static_cast<uint64_t>(bytes.count()),
+          .address = address,
+          .stream = stream});
+}
+
+void Recorder::BeginCapture() {
+  const std::lock_guard lock(mutex_);
+  captured_.clear();
+  is_capturing_ = true;
+}
+
+std::vector<TraceRecord> Recorder::EndCapture() {
+  const std::lock_guard lock(mutex_);
+  is_capturing_ = false;
+  return std::exchange(captured_, {});
+}
+
+void Recorder::Append(const TraceRecord& record) {
+  if (!is_capturing_) {
+    writer_.Append(record);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  captured_.push_back(record);
 }
 
 }  // namespace memplan::gpu

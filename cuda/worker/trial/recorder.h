@@ -4,8 +4,11 @@
 #ifndef MEMPLAN_CUDA_WORKER_TRIAL_RECORDER_H_
 #define MEMPLAN_CUDA_WORKER_TRIAL_RECORDER_H_
 
+#include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string_view>
+#include <vector>
 
 #include "cuda/worker/messages/trace_layout.h"
 #include "cuda/worker/trial/trace_writer.h"
@@ -29,8 +32,22 @@ class Recorder {
   void RecordMemory(TraceEvent event, Bytes bytes, uint64_t address,
                     uint64_t stream);
 
+  // The trace begins anew. No operator may be running on any thread.
+  void Restart() { writer_.Restart(); }
+
+  // Until EndCapture events of memory are kept here, and nothing is written to
+  // the trace.
+  void BeginCapture();
+  // Everything since BeginCapture, in order.
+  std::vector<TraceRecord> EndCapture();
+
  private:
+  void Append(const TraceRecord& record);
+
   TraceWriter& writer_;
+  std::atomic<bool> is_capturing_ = false;
+  std::mutex mutex_;
+  std::vector<TraceRecord> captured_;  // guarded by mutex_
 };
 
 }  // namespace memplan::gpu

@@ -37,8 +37,16 @@ TraceWriter::TraceWriter(std::byte* memory, size_t size)
     : memory_(memory),
       size_(size),
       capacity_((size - kTraceRecordsOffset) / sizeof(TraceRecord)) {
+  Restart();
+}
+
+void TraceWriter::Restart() {
+  const std::lock_guard lock(mutex_);
+  header_ = {};
   header_.magic = kTraceMagic;
   header_.version = kTraceVersion;
+  ids_.clear();
+  // Before any new record: a reader never sees two traces mixed.
   Publish();
 }
 

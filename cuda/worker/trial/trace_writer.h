@@ -40,6 +40,10 @@ class TraceWriter {
 
   void Append(const TraceRecord& record);
 
+  // The file becomes a trace without records and names. Ids given before mean
+  // nothing from then on.
+  void Restart();
+
  private:
   TraceWriter(std::byte* memory, size_t size);
 

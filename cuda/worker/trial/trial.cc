@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "cuda/worker/trial/trial_steps.h"
 
 namespace memplan::gpu {
 namespace {
@@ -16,61 +16,80 @@ double SecondsSince(Clock::time_point start) {
 
 void ReportFailure(const Failure& failure, Report& report) {
   report.end = failure.end;
+  report.end_class = failure.end_class;
   report.field = failure.field;
   report.message = failure.message;
 }
 
-// Loads; returns whether the steps may begin.
-bool RunLoad(Device& device, Execution& execution, Report& report) {
-  device.BeginSpan();
-  const std::optional<Failure> failure = execution.Load();
-  const Span span = device.ReadSpan();
-  report.load_peaks = span.peaks;
-  report.load_allocation_retries = span.allocation_retries;
-  report.load_failed_requests = span.failed_requests;
-  if (!failure.has_value()) return true;
-  ReportFailure(*failure, report);
+// What loading showed; returns whether the steps may begin.
+bool ReportLoad(const LoadResult& load, Report& report) {
+  report.load_peaks = load.span.peaks;
+  report.load_allocation_retries = load.span.allocation_retries;
+  report.load_failed_requests = load.span.failed_requests;
+  if (!load.failure.has_value()) return true;
+  ReportFailure(*load.failure, report);
   report.failed_while_loading = true;
   return false;
 }
 
 // Runs one step; returns whether the next may begin.
-bool RunStep(int index, Device& device, Execution& execution, Report& report) {
+bool RunStep(const TrialStep& step, Device& device, Execution& execution,
+             Report& report) {
   const Clock::time_point start = Clock::now();
   device.BeginSpan();
-  const std::optional<Failure> failure = execution.RunStep(index);
+  const std::optional<Failure> failure = execution.RunStep(step);
   const Span span = device.ReadSpan();
+  const bool other =
+      step.kind == StepKind::kOtherBatch || step.kind == StepKind::kEvaluation;
   report.steps.push_back({.peaks = span.peaks,
                           .seconds = SecondsSince(start),
                           .allocation_retries = span.allocation_retries,
-                          .failed_requests = span.failed_requests});
+                          .failed_requests = span.failed_requests,
+                          .kind = step.kind,
+                          .batch = other ? step.batch : 0});
   if (failure.has_value()) ReportFailure(*failure, report);
   return !failure.has_value();
 }
 
 }  // namespace
 
-Report RunTrial(const TrialRequest& request, Device& device,
-                Execution& execution, Recorder& recorder,
+LoadResult RunLoad(Device& device, Execution& execution, Recorder& recorder,
+                   TrialListener& listener) {
+  listener.OnProgress({.phase = "load", .steps_done = 0});
+  recorder.BeginPhase("load");
+  device.BeginSpan();
+  LoadResult load;
+  load.failure = execution.Load();
+  load.span = device.ReadSpan();
+  return load;
+}
+
+Report RunSteps(const TrialRequest& request, const LoadResult& load,
+                Device& device, Execution& execution, Recorder& recorder,
                 TrialListener& listener) {
   Report report;
   report.cap = device.cap();
-  listener.OnProgress({.phase = "load", .steps_done = 0});
-  recorder.BeginPhase("load");
-  if (!RunLoad(device, execution, report)) return report;
-  for (int step = 0; step < request.steps; ++step) {
-    listener.OnProgress({.phase = "step", .steps_done = step});
-    recorder.BeginPhase(absl::StrCat("step", step));
+  if (!ReportLoad(load, report)) return report;
+  if (const auto failure = execution.Begin(request)) {
+    ReportFailure(*failure, report);
+    report.failed_while_loading = true;
+    return report;
+  }
+  int done = 0;
+  for (const TrialStep& step : StepsOf(request)) {
+    listener.OnProgress({.phase = "step", .steps_done = done++});
+    recorder.BeginPhase(step.phase);
     if (!RunStep(step, device, execution, report)) return report;
   }
   recorder.BeginPhase("end");
-  listener.OnProgress({.phase = "step", .steps_done = request.steps});
+  listener.OnProgress({.phase = "step", .steps_done = done});
   const absl::StatusOr<Settled> state = device.State();
   if (state.ok()) {
     listener.OnSettled(*state);
   } else {
     ReportFailure(
         {.end = EndKind::kModelFailed,
+         .end_class = EndClass::kDeviceAssert,
          .field = "",
          .message = TrimmedMessage(std::string(state.status().message()))},
         report);

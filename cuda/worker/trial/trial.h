@@ -3,8 +3,11 @@
 #ifndef MEMPLAN_CUDA_WORKER_TRIAL_TRIAL_H_
 #define MEMPLAN_CUDA_WORKER_TRIAL_TRIAL_H_
 
+#include <optional>
+
 #include "cuda/worker/messages/messages.h"
 #include "cuda/worker/trial/device.h"
+#include "cuda/worker/trial/ending.h"
 #include "cuda/worker/trial/execution.h"
 #include "cuda/worker/trial/recorder.h"
 
@@ -19,10 +22,20 @@ class TrialListener {
   virtual void OnSettled(const Settled& settled) = 0;
 };
 
-// Runs the steps of `request`. A step that failed is the report's last step:
-// its peaks show how far it came.
-Report RunTrial(const TrialRequest& request, Device& device,
-                Execution& execution, Recorder& recorder,
+// How loading went.
+struct LoadResult {
+  std::optional<Failure> failure;
+  Span span;
+};
+
+// The trial's first phase.
+LoadResult RunLoad(Device& device, Execution& execution, Recorder& recorder,
+                   TrialListener& listener);
+
+// The rest of it: the steps of `request`, unless loading failed. A step that
+// failed is the report's last step: its peaks show how far it came.
+Report RunSteps(const TrialRequest& request, const LoadResult& load,
+                Device& device, Execution& execution, Recorder& recorder,
                 TrialListener& listener);
 
 }  // namespace memplan::gpu

@@ -93,14 +93,14 @@ TEST_F(FrameTest, MayBeAsLongAsAllowedAndNoLonger) {
   writer.join();
   EXPECT_THAT(WriteFrame(other_, longest + "x", Soon()),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("262145 bytes is longer than the 262144")));
+                       HasSubstr("1048577 bytes is longer than the 1048576")));
 }
 
 TEST_F(FrameTest, IsRefusedIfItAnnouncesTooMuch) {
-  OtherSends(std::string_view("\x01\0\x04\0", 4));  // 256 KiB and one
+  OtherSends(std::string_view("\x01\0\x10\0", 4));  // 1 MiB and one
   EXPECT_THAT(ReadFrame(ours_, Soon()),
               StatusIs(absl::StatusCode::kDataLoss,
-                       HasSubstr("a frame of 262145 bytes was announced")));
+                       HasSubstr("a frame of 1048577 bytes was announced")));
 }
 
 TEST_F(FrameTest, IsReadFromPiecesOfAnySize) {

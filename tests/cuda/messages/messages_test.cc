@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/cuda/messages/changed_message.h"
 #include "tests/cuda/messages/sample_messages.h"
 #include "tests/support/status_matchers.h"
 
@@ -64,13 +65,34 @@ TEST(EncodeTest, WritesARequest) {
     "device": "cuda", "inputs": ["int64[B,T]{0..30000}", "float32[2*B,3]"],
     "dimensions": {"T": 256, "S": 2147483648}, "batch": 37, "mode": "train",
     "optimizer": "sgd-momentum", "run_as": "eager", "steps": 100,
+    "options": {
+      "autocast": "fp16", "cudnn_benchmark": true,
+      "cudnn_deterministic": true, "also_batches": [5, 7],
+      "accumulation_steps": 3, "zero_grad": "zero", "evaluation_batch": 64,
+      "loss_output": 1, "targets": ["int64[B]{0..10}"]},
+    "loss_path": "/var/lib/memplan/models/ef",
     "cap": 2147483648,
-    "sandbox": {"required": true, "scratch_path": "/s/1"}})"));
+    "sandbox": {"required": true, "scratch_path": "/s/1"}, "stay": true})"));
+}
+
+// A plain step needs no words, and an older worker none of ours.
+TEST(EncodeTest, LeavesOutOptionsThatSayNothing) {
+  const json plain = json::parse(Encode(TrialRequest{}));
+  EXPECT_FALSE(plain.contains("options"));
+  EXPECT_FALSE(plain.contains("loss_path"));
+}
+
+TEST(EncodeTest, WritesAPreparationAsTheRunItPrepares) {
+  json prepare = json::parse(Encode(Prepare{SampleRequest()}));
+  EXPECT_EQ(prepare["type"], "prepare");
+  prepare["type"] = "run";
+  EXPECT_EQ(prepare, json::parse(Encode(SampleRequest())));
 }
 
 TEST(EncodeTest, WritesAReport) {
   EXPECT_EQ(json::parse(Encode(SampleReport())), json::parse(R"({
-    "type": "report", "end": "out-of-memory", "field": "inputs",
+    "type": "report", "end": "out-of-memory", "end_class": "fragmentation",
+    "field": "inputs",
     "message": "tried to allocate 20 MiB — but\nfailed \"there\"",
     "failed_while_loading": true,
     "load_peaks": {"requested": 11, "allocated": 12, "active": 13,
@@ -81,7 +103,10 @@ TEST(EncodeTest, WritesAReport) {
                  "reserved": 24},
        "seconds": 0.25, "allocation_retries": 3, "failed_requests": 4},
       {"peaks": {"requested": 0, "allocated": 0, "active": 0},
-       "seconds": 0.0, "allocation_retries": 0, "failed_requests": 0}],
+       "seconds": 0.0, "allocation_retries": 0, "failed_requests": 0},
+      {"peaks": {"requested": 0, "allocated": 0, "active": 0},
+       "seconds": 0.0, "allocation_retries": 0, "failed_requests": 0,
+       "kind": "evaluation", "batch": 64}],
     "traced_batch": 8, "cap": 17179869184})"));
 }
 
@@ -112,25 +137,6 @@ TEST(NameTest, IsTheWordThatTravels) {
   EXPECT_EQ(RunAsName(RunAs::kEager), "eager");
 }
 
-// A change of a good message and the fault it makes.
-struct Change {
-  std::string name;
-  std::string pointer;  // JSON pointer of the member
-  json value;           // discarded: the member is taken away
-  std::string fault;
-};
-json Removed() { return json(json::value_t::discarded); }
-
-json Changed(json message, const Change& change) {
-  const json::json_pointer pointer(change.pointer);
-  if (change.value.is_discarded()) {
-    message.at(pointer.parent_pointer()).erase(pointer.back());
-  } else {
-    message[pointer] = change.value;
-  }
-  return message;
-}
-
 class ReportFaultTest : public ::testing::TestWithParam<Change> {};
 
 TEST_P(ReportFaultTest, IsNamed) {
@@ -150,6 +156,9 @@ INSTANTIATE_TEST_SUITE_P(
         {"NoEnd", "/end", Removed(), "report.end is missing"},
         {"UnknownEnd", "/end", "fine", "report.end is no known word"},
         {"NumberForEnd", "/end", 1, "report.end is no text"},
+        {"NoEndClass", "/end_class", Removed(), "report.end_class is missing"},
+        {"UnknownEndClass", "/end_class", "bad",
+         "report.end_class is no known word"},
         {"NoField", "/field", Removed(), "report.field is missing"},
         {"LongField", "/field", std::string(65, 'f'),
          "report.field is longer than 64 bytes"},
@@ -177,8 +186,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"NegativeCount", "/load_failed_requests", -2,
          "report.load_failed_requests is not in 0"},
         {"ObjectForSteps", "/steps", json::object(), "report.steps is no list"},
-        {"TooManySteps", "/steps", json(101, json::object()),
-         "report.steps is no list of at most 100"},
+        {"TooManySteps", "/steps", json(111, json::object()),
+         "report.steps is no list of at most 110"},
         {"NumberForStep", "/steps/1", 5, "report.steps[1] is no JSON object"},
         {"NegativeSeconds", "/steps/0/seconds", -0.1,
          "report.steps[0].seconds is no time"},
@@ -188,6 +197,8 @@ INSTANTIATE_TEST_SUITE_P(
          "report.steps[0].seconds is no number"},
         {"ExtraMemberOfAStep", "/steps/1/extra", 1,
          "report.steps[1].extra is no member"},
+        {"UnknownKindOfStep", "/steps/2/kind", "rest",
+         "report.steps[2].kind is no known word"},
         {"NoStepPeaks", "/steps/1/peaks", Removed(),
          "report.steps[1].peaks is missing"},
         {"TracedBatchOfZero", "/traced_batch", 0,
@@ -225,9 +236,21 @@ INSTANTIATE_TEST_SUITE_P(
         {"UnknownOptimizer", "/optimizer", "lion",
          "run.optimizer is no known word"},
         {"UnknownRunAs", "/run_as", "python", "run.run_as is no known word"},
+        {"UnknownAutocast", "/options/autocast", "int8",
+         "run.options.autocast is no known word"},
+        {"NoAccumulation", "/options/accumulation_steps", 0,
+         "run.options.accumulation_steps is not in 1 to 1024"},
+        {"TextForAnotherBatch", "/options/also_batches/0", "5",
+         "run.options.also_batches has an item that is no batch"},
+        {"TooManyOtherBatches", "/options/also_batches", json(9, 1),
+         "run.options.also_batches is no list of at most 8"},
+        {"BadTarget", "/options/targets/0", "int65[B]",
+         "run.options.targets column 1: expected a type"},
+        {"ExtraOption", "/options/extra", 1, "run.options"},
         {"NoSteps", "/steps", 0, "run.steps is not in 1 to 100"},
         {"TooManySteps", "/steps", 101, "run.steps is not in 1 to 100"},
         {"NegativeCap", "/cap", -1, "run.cap is not in 0"},
+        {"NoStay", "/stay", Removed(), "run.stay is missing"},
         {"ExtraMember", "/extra", 1, "run.extra is no member"},
     }),
     [](const auto& test) { return test.param.name; });
@@ -245,7 +268,7 @@ TEST(DecodeHelloTest, RefusesNumbersOutOfRange) {
 
 TEST(DecodeProgressTest, RefusesMoreStepsThanATrialHas) {
   EXPECT_THAT(
-      DecodeWorkerMessage(Encode(Progress{.phase = "step", .steps_done = 101})),
+      DecodeWorkerMessage(Encode(Progress{.phase = "step", .steps_done = 111})),
       StatusIs(kInvalid, HasSubstr("progress.steps_done")));
 }
 

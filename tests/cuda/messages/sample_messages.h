@@ -47,18 +47,36 @@ inline Report SampleReport() {
   step.seconds = 0.25;
   step.allocation_retries = 3;
   step.failed_requests = 4;
+  StepResult evaluation;
+  evaluation.kind = StepKind::kEvaluation;
+  evaluation.batch = 64;
   Report report;
   report.end = EndKind::kOutOfMemory;
+  report.end_class = EndClass::kFragmentation;
   report.field = "inputs";
   report.message = "tried to allocate 20 MiB — but\nfailed \"there\"";
   report.failed_while_loading = true;
   report.load_peaks = SamplePeaks(10);
   report.load_allocation_retries = 1;
   report.load_failed_requests = 2;
-  report.steps = {step, StepResult{}};
+  report.steps = {step, StepResult{}, evaluation};
   report.traced_batch = 8;
   report.cap = GiB(16);
   return report;
+}
+
+inline StepOptions SampleStepOptions() {
+  StepOptions options;
+  options.autocast = Autocast::kFloat16;
+  options.cudnn_benchmark = true;
+  options.cudnn_deterministic = true;
+  options.also_batches = {5, 7};
+  options.accumulation_steps = 3;
+  options.zero_grad = ZeroGrad::kZero;
+  options.evaluation_batch = 64;
+  options.loss_output = 1;
+  options.targets = {*ParseInputSpec("int64[B]{0..10}")};
+  return options;
 }
 
 inline TrialRequest SampleRequest() {
@@ -73,20 +91,62 @@ inline TrialRequest SampleRequest() {
   request.optimizer = Optimizer::kSgdMomentum;
   request.run_as = RunAs::kEager;
   request.steps = 100;
+  request.options = SampleStepOptions();
+  request.loss_path = "/var/lib/memplan/models/ef";
   request.cap = GiB(2);
   request.sandbox = SandboxOrder{.required = true, .scratch_path = "/s/1"};
+  request.stay = true;
   return request;
 }
 
+inline Prepared SamplePrepared() {
+  return {.device_name = "NVIDIA H200",
+          .driver_version = "570.86.15",
+          .cudnn_version = "9.10.2"};
+}
+
+inline RunCalls SampleRunCalls() {
+  DistinctCall call;
+  call.operator_name = "aten::convolution";
+  call.is_convolution = true;
+  call.has_signature = true;
+  call.overload = "overrideable";
+  call.arguments = {{ArgumentKind::kTensor, false, "float32", {8, 3, 3, 1}},
+                    {ArgumentKind::kNone, false, "", {}},
+                    {ArgumentKind::kIntegers, false, "", {1, 2}},
+                    {ArgumentKind::kBoolean, false, "", {1}}};
+  DistinctCall unknown;
+  unknown.operator_name = "fused_add";
+  return {.calls = {call, unknown}, .cap = GiB(2)};
+}
+
+// A convolution that takes 512 bytes of scratch, or does without.
+inline CallsReport SampleCallsReport() {
+  const CallPlan first = {{0, 4096}, {1, 512}, {1, 0}};
+  const CallPlan second = {{0, 4096}};
+  return {{{.plans = {first, second}, .fault = ""},
+           {.plans = {}, .fault = "no operator has this name"}}};
+}
+
 inline std::vector<WorkerMessage> SampleWorkerMessages() {
-  return {SampleHello(),    SampleSandboxed(),
-          SampleProgress(), SampleSettled(),
-          SampleReport(),   Hello{.pid = 1, .torch_version = ""},
-          Settled{},        Report{}};
+  return {SampleHello(),
+          SampleSandboxed(),
+          SamplePrepared(),
+          SampleProgress(),
+          SampleSettled(),
+          SampleReport(),
+          SampleCallsReport(),
+          Hello{.pid = 1, .torch_version = ""},
+          Prepared{},
+          Settled{},
+          Report{},
+          CallsReport{}};
 }
 
 inline std::vector<DaemonMessage> SampleDaemonMessages() {
-  return {SampleRequest(), Proceed{}, TrialRequest{}};
+  return {SampleRequest(),  Proceed{}, Prepare{SampleRequest()},
+          SampleRunCalls(), End{},     TrialRequest{},
+          Prepare{},        RunCalls{}};
 }
 
 }  // namespace memplan::gpu

@@ -52,6 +52,23 @@ class ConvNorm(nn.Module):
         return self.body(x).mean((2, 3))
 
 
+class ConvStack(nn.Module):
+    """Strided, grouped and transposed convolutions, each of its own shape."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Conv2d(3, 8, 3, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(8, 8, 3, groups=2),
+            nn.ReLU(),
+            nn.ConvTranspose2d(8, 4, 2, bias=False),
+        )
+
+    def forward(self, x):
+        return self.body(x).mean((2, 3))
+
+
 class BakedBatch(nn.Module):
     """Runs at batch 2 alone."""
 
@@ -91,6 +108,43 @@ class OwnLoss(nn.Module):
     def forward(self, x):
         scores = self.linear(x)
         return scores, scores.abs().sum()
+
+
+class Dropping(nn.Module):
+    """Keeps more when it trains than when it does not."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Linear(64, 256), nn.BatchNorm1d(256), nn.ReLU(), nn.Dropout(0.5), nn.Linear(256, 8))
+
+    def forward(self, x):
+        return self.body(x)
+
+
+class Overflowing(nn.Module):
+    """Beyond float16, so that no gradient is finite there."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.linear(x + 100) * 60000
+
+
+class Distance(nn.Module):
+    """A loss: how far scores are from their targets."""
+
+    def forward(self, scores, target):
+        return nn.functional.mse_loss(scores, target)
+
+
+class Distances(nn.Module):
+    """No loss: one number a row."""
+
+    def forward(self, scores, target):
+        return (scores - target).pow(2).mean(1)
 
 
 class Detached(nn.Module):
@@ -148,11 +202,16 @@ def models():
     yield "mlp", trace(Mlp(), torch.zeros(2, 64), training=True)
     yield "waves", trace(Waves(), row, training=True)
     yield "conv_norm", trace(ConvNorm(), image, training=True)
+    yield "conv_stack", trace(ConvStack(), torch.zeros(2, 3, 12, 12), training=True)
     yield "conv_norm_eval", trace(ConvNorm(), image)
     yield "baked_batch", trace(BakedBatch(), torch.zeros(2, 16))
     yield "tokens", trace(Tokens(), torch.zeros(2, 16, dtype=torch.int64))
     yield "named_outputs", torch.jit.script(NamedOutputs())
     yield "own_loss", trace(OwnLoss(), row)
+    yield "dropping", trace(Dropping(), torch.zeros(2, 64), training=True)
+    yield "overflowing", trace(Overflowing(), row, training=True)
+    yield "distance", torch.jit.script(Distance())
+    yield "distances", torch.jit.script(Distances())
     yield "detached", trace(Detached(), row)
     yield "two", trace(Two(), row, row)
     yield "frozen", torch.jit.freeze(trace(Linear4(), row).eval())

@@ -101,7 +101,7 @@ int WorkerProcess::Wait() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-TrialRun RunTrialIn(WorkerProcess& worker, const TrialRequest& request) {
+TrialRun RunOrderIn(WorkerProcess& worker, const TrialRequest& request) {
   TrialRun run;
   worker.Send(request);
   while (const auto message = worker.Receive()) {
@@ -112,11 +112,16 @@ TrialRun RunTrialIn(WorkerProcess& worker, const TrialRequest& request) {
     } else if (const auto* settled = std::get_if<Settled>(&*message)) {
       run.settled = *settled;
       worker.Send(Proceed{});
-    } else {
+    } else if (!std::holds_alternative<Sandboxed>(*message)) {
       run.report = std::get<Report>(*message);
       break;
     }
   }
+  return run;
+}
+
+TrialRun RunTrialIn(WorkerProcess& worker, const TrialRequest& request) {
+  TrialRun run = RunOrderIn(worker, request);
   run.exit_code = worker.Wait();
   return run;
 }

@@ -49,7 +49,10 @@ struct TrialRun {
   int exit_code = -1;
 };
 
-// Plays the daemon until `worker` has ended.
+// Plays the daemon until `request` is reported; the worker may go on.
+TrialRun RunOrderIn(WorkerProcess& worker, const TrialRequest& request);
+
+// The same until `worker` has ended.
 TrialRun RunTrialIn(WorkerProcess& worker, const TrialRequest& request);
 
 // The report of a trial of one of the tests' models on the CPU device.

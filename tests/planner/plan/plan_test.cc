@@ -63,6 +63,21 @@ TEST(MakePlanTest, TakesEachNumberFromTheTrialThatShowedMost) {
   EXPECT_TRUE(plan.verified);
 }
 
+TEST(MakePlanTest, TellsTheSteadyStepFromTheWorst) {
+  std::vector<Trial> trials = {
+      Ran(7, TrialPurpose::kVerify, PeaksOf(10, 26, 30, 40))};
+  trials[0].steps.push_back(StepOf(PeaksOf(8, 20, 22, 40)));
+  StepResult evaluation = StepOf(PeaksOf(9, 25, 25, 41));
+  evaluation.kind = StepKind::kEvaluation;
+  trials[0].steps.push_back(evaluation);
+  const Plan plan = MakePlan(Found(7), trials);
+  EXPECT_EQ(plan.peak_allocated, Of(26, Provenance::kVerified, 1));
+  EXPECT_EQ(plan.steady_peak_allocated, Of(20, Provenance::kVerified, 1));
+  EXPECT_EQ(plan.peak_reserved, Of(41, Provenance::kVerified, 1));
+  EXPECT_EQ(plan.steady_peak_reserved, Of(40, Provenance::kVerified, 1));
+  EXPECT_EQ(plan.peak_step, 3);
+}
+
 TEST(MakePlanTest, LeavesReservedUnsetWhereThereIsNone) {
   std::vector<Trial> trials = {TrialOf(7, kFits)};
   trials[0].load_peaks = PeaksOf(5, 5, 5);

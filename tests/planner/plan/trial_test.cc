@@ -56,6 +56,19 @@ TEST(PeakStepTest, IsTheLoadOnlyIfItNeededMore) {
   EXPECT_EQ(PeakStep(trial), -1);
 }
 
+TEST(SteadyStepTest, IsTheLastThatWasAskedFor) {
+  Trial trial;
+  EXPECT_EQ(SteadyStep(trial), -1);
+  StepResult evaluation = StepOf(PeaksOf(9, 9, 9));
+  evaluation.kind = StepKind::kEvaluation;
+  StepResult again = StepOf(PeaksOf(8, 8, 8));
+  again.kind = StepKind::kAgain;
+  trial.steps = {StepOf(PeaksOf(6, 6, 6)), StepOf(PeaksOf(5, 5, 5)), evaluation,
+                 again};
+  EXPECT_EQ(SteadyStep(trial), 1);
+  EXPECT_EQ(PeakStep(trial), 2);  // the others count too
+}
+
 TEST(FragmentationTest, IsReservedLessAllocatedAtThePeakStep) {
   Trial trial;
   trial.load_peaks = PeaksOf(1, 1, 1, 1);

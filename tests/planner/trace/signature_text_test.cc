@@ -53,10 +53,39 @@ TEST(SignatureTextTest, ReadsEachKindOfArgument) {
   EXPECT_EQ(arguments[11].kind, ArgumentKind::kOther);
 }
 
+TEST(SignatureTextTest, ReadsListsDevicesAndTexts) {
+  SignatureTable table;
+  NameTable names;
+  const absl::StatusOr<Signature> signature = ReadSignature(
+      "\t[true,false]\t[#3fc0000000000000,#0]\t@cpu\t@device\t\"i j\"\t\"\"",
+      table, names);
+  ASSERT_THAT(signature, IsOk());
+  const auto arguments = table.Arguments(*signature);
+  ASSERT_EQ(arguments.size(), 6);
+  EXPECT_EQ(arguments[0].kind, ArgumentKind::kBooleans);
+  EXPECT_THAT(table.Numbers(arguments[0]), ElementsAre(1, 0));
+  EXPECT_EQ(arguments[1].kind, ArgumentKind::kReals);
+  EXPECT_THAT(table.Numbers(arguments[1]), ElementsAre(0x3fc0000000000000, 0));
+  EXPECT_EQ(arguments[2].kind, ArgumentKind::kDevice);
+  EXPECT_TRUE(arguments[2].on_cpu);
+  EXPECT_EQ(arguments[3].kind, ArgumentKind::kDevice);
+  EXPECT_FALSE(arguments[3].on_cpu);
+  EXPECT_EQ(arguments[4].kind, ArgumentKind::kText);
+  EXPECT_EQ(names.Name(arguments[4].dtype), "i j");
+  EXPECT_EQ(names.Name(arguments[5].dtype), "");
+}
+
+TEST(SignatureTextTest, AListMayHoldTensorsThatAreNotRecorded) {
+  SignatureTable table;
+  NameTable names;
+  EXPECT_THAT(ReadSignature("\t*2\t?\tfloat32[]{}", table, names), IsOk());
+}
+
 TEST(SignatureTextTest, WritesWhatItReads) {
   for (const std::string text :
        {"", "out", "\t-\t?", "self\tbfloat16[8,3]{3,1}@cpu\tint64[]{}",
         "\t*2\tbool[1]{1}\tbool[2]{1}\t-7\t[1,2]\t[]\ttrue",
+        "\t[true,false]\t[#3fc0000000000000,#0]\t@cpu\t@device\t\"none\"\t\"\"",
         "\t#7ff8000000000000"}) {
     SignatureTable table;
     NameTable names;

@@ -205,6 +205,23 @@ TEST(BuildFamiliesTest, CountsProbesTrialsAndWorkers) {
               HasSubstr("memplan_worker_deaths_total{cause=\"lingered\"} 7\n"));
 }
 
+TEST(BuildFamiliesTest, CountsHowSearchesFindTheirAnswers) {
+  MetricsInput input = SampleMetrics();
+  input.jobs.fall_backs = {{FallBackKind::kNotVerified, 3}};
+  input.jobs.predictions_verified = 4;
+  input.call_results = {.hits = 5, .misses = 6, .dropped = 7, .kept = 8};
+  const std::string page = Page(input);
+  EXPECT_THAT(page, HasSubstr("memplan_prediction_fall_backs_total{reason="
+                              "\"not_verified\"} 3\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_predictions_total 4\n"));
+  EXPECT_THAT(page,
+              HasSubstr("memplan_call_results_total{outcome=\"hit\"} 5\n"));
+  EXPECT_THAT(page,
+              HasSubstr("memplan_call_results_total{outcome=\"miss\"} 6\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_call_results_kept 8\n"));
+  EXPECT_THAT(page, HasSubstr("memplan_call_results_dropped_total 7\n"));
+}
+
 TEST(BuildFamiliesTest, CountsCallsAndHowLongTheyTook) {
   const std::string page = Page(SampleMetrics());
   const std::string labels =

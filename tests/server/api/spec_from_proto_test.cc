@@ -287,7 +287,18 @@ INSTANTIATE_TEST_SUITE_P(
           [](auto& s) { s.mutable_search()->set_max_batch(2147483649); },
           "spec.search.max_batch"},
          {"TooManyRepeats", [](auto& s) { s.mutable_search()->set_repeat(11); },
-          "spec.search.repeat"}}),
+          "spec.search.repeat"},
+         {"UnknownMethod",
+          [](auto& s) {
+            s.mutable_search()->set_method(static_cast<v1::SearchMethod>(9));
+          },
+          "spec.search.method"},
+         {"PredictionOnTheCpu",
+          [](auto& s) {
+            s.set_device_id("cpu");
+            s.mutable_search()->set_method(v1::SEARCH_METHOD_PREDICT);
+          },
+          "spec.search.method"}}),
     Name);
 
 TEST(SpecFromProtoTest, MarksTheColumnOfAnInputThatDoesNotParse) {

@@ -83,6 +83,7 @@ TEST(TrialToProtoTest, CarriesEverything) {
                   duration { nanos: 250000000 }
                   allocation_retries: 3
                   failed_requests: 4
+                  kind: STEP_KIND_STEP
                 }
                 load_peaks {
                   requested_bytes: 10
@@ -135,6 +136,7 @@ Plan FoundPlan() {
   plan.peak_step = 2;
   plan.neighbours = {{191, TrialOutcome::kFits, 6},
                      {193, TrialOutcome::kOutOfMemory, 3}};
+  plan.fall_back_reason = "no two batches ran";
   plan.trial_count = 9;
   plan.out_of_memory_count = 4;
   plan.seconds = 2;
@@ -173,11 +175,17 @@ TEST(PlanToProtoTest, CarriesEverything) {
           trial_number: 5
         }
         fragmentation_ratio: 0.5
-        neighbours { batch: 191 outcome: TRIAL_OUTCOME_FITS trial_number: 6 }
+        neighbours {
+          batch: 191
+          outcome: TRIAL_OUTCOME_FITS
+          trial_number: 6
+          provenance: PROVENANCE_MEASURED
+        }
         neighbours {
           batch: 193
           outcome: TRIAL_OUTCOME_OUT_OF_MEMORY
           trial_number: 3
+          provenance: PROVENANCE_MEASURED
         }
         trial_count: 9
         out_of_memory_count: 4
@@ -185,7 +193,61 @@ TEST(PlanToProtoTest, CarriesEverything) {
         unsafe_running_batches: 195
         unsafe_running_batches: 197
         peak_step: 2
+        method: PLAN_METHOD_BISECTED
+        fall_back_reason: "no two batches ran"
       )pb"));
+}
+
+TEST(PlanToProtoTest, TellsWhatWasPredicted) {
+  Plan plan;
+  plan.neighbours = {{193, TrialOutcome::kOutOfMemory, 0}};
+  plan.recording_trials = 2;
+  PredictedAnswer& predicted = plan.predicted.emplace();
+  predicted.safe.batch = 192;
+  predicted.safe.knowledge = CallKnowledge::kRun;
+  predicted.safe.outcome.steady_retries = 3;
+  predicted.safe.outcome.steady_segments_freed = 4;
+  predicted.safe.outcome.retries = 5;
+  predicted.safe.outcome.segments_freed = 6;
+  predicted.safe.outcome.caught_failures = 7;
+  predicted.safe.outcome.peaks.allocated.bytes = Bytes(8);
+  predicted.safe.outcome.peaks.reserved.bytes = Bytes(9);
+  predicted.failing.batch = 193;
+  predicted.failing.knowledge = CallKnowledge::kAssumed;
+  predicted.failing.outcome.failed_request = 11;
+  predicted.checked_from = 128;
+  predicted.checked_to = 256;
+  predicted.recorded_batches = {8, 32};
+  predicted.call_batches = {192};
+  predicted.irregular_calls = 12;
+  predicted.distinct_calls = 10;
+  const v1::Plan proto = ToProto(plan);
+  EXPECT_EQ(proto.method(), v1::PLAN_METHOD_PREDICTED);
+  EXPECT_EQ(proto.recording_trials(), 2);
+  EXPECT_EQ(proto.neighbours(0).provenance(), v1::PROVENANCE_ESTIMATE);
+  EXPECT_THAT(proto.prediction(), EqualsText(R"pb(
+                safe {
+                  batch: 192
+                  runs: true
+                  knowledge: CALL_KNOWLEDGE_RUN
+                  allocated_bytes: 8
+                  reserved_bytes: 9
+                  retries_per_step: 3
+                  segments_freed_per_step: 4
+                  retries: 5
+                  segments_freed: 6
+                  caught_failures: 7
+                }
+                comfortable {}
+                failing { batch: 193 knowledge: CALL_KNOWLEDGE_ASSUMED }
+                checked_from: 128
+                checked_to: 256
+                recorded_batches: 8
+                recorded_batches: 32
+                call_batches: 192
+                irregular_calls: 12
+                distinct_calls: 10
+              )pb"));
 }
 
 TEST(PlanToProtoTest, LeavesNumbersOfAnEmptyPlanUnset) {
@@ -235,7 +297,12 @@ TEST(ProbeToProtoTest, CarriesARunningProbe) {
                   run_as: RUN_AS_TORCHSCRIPT
                   steps: 4
                   cap_bytes: 7
-                  search { first_batch: 8 max_batch: 65536 repeat: 1 }
+                  search {
+                    first_batch: 8
+                    max_batch: 65536
+                    repeat: 1
+                    method: SEARCH_METHOD_AUTO
+                  }
                   trial_timeout { seconds: 600 }
                 }
                 state: PROBE_STATE_RUNNING

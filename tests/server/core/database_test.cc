@@ -119,13 +119,14 @@ TEST_F(DatabaseTest, BringsTheFirstLayoutToThisOne) {
     old.exec("PRAGMA user_version = 1");
   }
   const auto database = Open();
-  EXPECT_EQ(Number(*database, "PRAGMA user_version"), 2);
+  EXPECT_EQ(Number(*database, "PRAGMA user_version"), 3);
   EXPECT_EQ(Number(*database,
                    "SELECT last_use_time_ns FROM models WHERE sha256 = 'abc' "
                    "AND display_name = 'old' AND size_bytes = 7"),
             1234);
   EXPECT_EQ(Number(*database, "SELECT count(*) FROM probes"), 1);
   EXPECT_EQ(Number(*database, "SELECT count(*) FROM parts"), 0);
+  EXPECT_EQ(Number(*database, "SELECT count(*) FROM call_results"), 0);
 }
 
 TEST_F(DatabaseTest, RefusesANewerLayoutAndLeavesItAlone) {
@@ -136,7 +137,7 @@ TEST_F(DatabaseTest, RefusesANewerLayoutAndLeavesItAlone) {
   const auto database = Database::Open(path_);
   EXPECT_THAT(database,
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("layout 7"), HasSubstr("knows layout 2"),
+                       AllOf(HasSubstr("layout 7"), HasSubstr("knows layout 3"),
                              HasSubstr("start the newer program"))));
   EXPECT_EQ(ReasonOf(database.status()), "STORE_TOO_NEW");
   SQLite::Database left(path_, SQLite::OPEN_READONLY);

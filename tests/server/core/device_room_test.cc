@@ -60,6 +60,16 @@ TEST_F(DeviceRoomTest, ACapNeedsAContextBesides) {
   EXPECT_THAT(WordsFor(WaitingReason::kRoom), HasSubstr("the cap"));
 }
 
+TEST_F(DeviceRoomTest, ASearchThatPredictsNeedsTwoContexts) {
+  probe_.spec.task = SearchOptions{};
+  probe_.spec.limit.cap = GiB(10) - kExpectedContext * 2;
+  EXPECT_FALSE(Missing());
+  probe_.spec.limit.cap = *probe_.spec.limit.cap + Bytes(1);
+  EXPECT_TRUE(Missing());
+  probe_.spec.method = SearchMethod::kBisect;
+  EXPECT_FALSE(Missing());
+}
+
 TEST_F(DeviceRoomTest, WithoutALimitAContextIsEnoughToBegin) {
   EXPECT_FALSE(Missing());
   device_.free = MiB(100);

@@ -9,7 +9,9 @@
 #include <array>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -51,7 +53,7 @@ class FakeTrialRunner : public TrialRunner {
 
   absl::StatusOr<TrialResult> Run(
       const TrialOrder& order, CancelSignal& cancel,
-      const std::function<void(const gpu::Progress&)>& on_progress) override {
+      const OnWorkerProgress& on_progress) override {
     {
       const std::lock_guard lock(mutex_);
       orders_.push_back(order);
@@ -67,6 +69,23 @@ class FakeTrialRunner : public TrialRunner {
     }
     return result;
   }
+
+  absl::StatusOr<std::unique_ptr<WorkerSession>> Begin(
+      const SessionOrder& order, CancelSignal& cancel) override;
+
+  // What sessions did, in order: the worker's number (from 1) and the order, such
+  // as `1 prepare`, `1 run 8`, `1 calls 3`, `1 end`, `1 killed`.
+  std::vector<std::string> events() const {
+    const std::lock_guard lock(mutex_);
+    return events_;
+  }
+  // How sessions answer to calls; without it they know none of them.
+  using Calls =
+      std::function<absl::StatusOr<gpu::CallsReport>(const gpu::RunCalls&)>;
+  void set_calls(Calls calls) { calls_ = std::move(calls); }
+  // What WaitUntilPrepared says of the worker of this number.
+  using Prepared = std::function<absl::StatusOr<PreparedWorker>(int number)>;
+  void set_prepared(Prepared prepared) { prepared_ = std::move(prepared); }
 
   absl::Status CheckUsable() const override { return absl::OkStatus(); }
 
@@ -101,6 +120,13 @@ class FakeTrialRunner : public TrialRunner {
   }
 
  private:
+  friend class FakeWorkerSession;
+
+  void Note(int number, const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(std::to_string(number) + " " + what);
+  }
+
   bool WaitUntilLetGo(const CancelSignal& cancel) {
     if (!gate_.is_open()) return !cancel.cancelled();
     std::array<pollfd, 2> wait = {
@@ -118,7 +144,65 @@ class FakeTrialRunner : public TrialRunner {
   mutable std::mutex mutex_;
   std::condition_variable ordered_;
   std::vector<TrialOrder> orders_;
+  std::vector<std::string> events_;  // under mutex_
+  int sessions_ = 0;
+  Calls calls_;
+  Prepared prepared_;
 };
+
+// A worker of the runner, which it takes its answers from.
+class FakeWorkerSession : public WorkerSession {
+ public:
+  FakeWorkerSession(FakeTrialRunner& runner, CancelSignal& cancel, int number)
+      : runner_(runner), cancel_(cancel), number_(number) {}
+  ~FakeWorkerSession() override {
+    if (is_open_) runner_.Note(number_, "killed");
+  }
+
+  void Prepare(const TrialOrder& /*order*/) override {
+    runner_.Note(number_, "prepare");
+  }
+  absl::StatusOr<PreparedWorker> WaitUntilPrepared() override {
+    if (runner_.prepared_) return runner_.prepared_(number_);
+    return PreparedWorker{{"Fake GPU", "1", "9"}, "2"};
+  }
+  absl::StatusOr<TrialResult> Run(
+      const TrialOrder& order, const OnWorkerProgress& on_progress) override {
+    runner_.Note(number_, "run " + std::to_string(order.request.batch));
+    auto result = runner_.Run(order, cancel_, on_progress);
+    const bool died =
+        result.ok() && result->trial.outcome == TrialOutcome::kWorkerDied;
+    if (!result.ok() || died || !order.request.stay) is_open_ = false;
+    if (result.ok() && result->worker_version.empty()) {
+      result->worker_version = "2";
+    }
+    return result;
+  }
+  absl::StatusOr<gpu::CallsReport> RunCalls(const CallsOrder& order) override {
+    runner_.Note(number_, "calls " + std::to_string(order.calls.calls.size()));
+    gpu::CallsReport report;
+    report.results.resize(order.calls.calls.size());
+    if (!runner_.calls_) return report;
+    auto told = runner_.calls_(order.calls);
+    if (!told.ok()) is_open_ = false;
+    return told;
+  }
+  void End() override {
+    if (std::exchange(is_open_, false)) runner_.Note(number_, "end");
+  }
+  bool TakesOrders() const override { return is_open_; }
+
+ private:
+  FakeTrialRunner& runner_;
+  CancelSignal& cancel_;
+  const int number_;
+  bool is_open_ = true;
+};
+
+inline absl::StatusOr<std::unique_ptr<WorkerSession>> FakeTrialRunner::Begin(
+    const SessionOrder& /*order*/, CancelSignal& cancel) {
+  return std::make_unique<FakeWorkerSession>(*this, cancel, ++sessions_);
+}
 
 }  // namespace memplan::testing
 

@@ -31,9 +31,42 @@ void ExpectEqual(const ProbeSpec& a, const ProbeSpec& b) {
   EXPECT_EQ(a.optimizer, b.optimizer);
   EXPECT_EQ(a.run_as, b.run_as);
   EXPECT_EQ(a.steps, b.steps);
+  EXPECT_EQ(a.step, b.step);
+  EXPECT_EQ(a.loss_model_sha256, b.loss_model_sha256);
+  EXPECT_EQ(a.optimizer_implementation, b.optimizer_implementation);
   EXPECT_EQ(a.limit.cap, b.limit.cap);
   EXPECT_EQ(a.limit.budget, b.limit.budget);
   EXPECT_EQ(a.trial_timeout, b.trial_timeout);
+  EXPECT_EQ(a.method, b.method);
+}
+
+void ExpectEqual(const PredictedBatch& a, const PredictedBatch& b) {
+  EXPECT_EQ(a.batch, b.batch);
+  EXPECT_EQ(a.knowledge, b.knowledge);
+  EXPECT_EQ(a.outcome.failed_request, b.outcome.failed_request);
+  EXPECT_EQ(a.outcome.peaks, b.outcome.peaks);
+  EXPECT_EQ(a.outcome.retries, b.outcome.retries);
+  EXPECT_EQ(a.outcome.segments_freed, b.outcome.segments_freed);
+  EXPECT_EQ(a.outcome.steady_retries, b.outcome.steady_retries);
+  EXPECT_EQ(a.outcome.steady_segments_freed, b.outcome.steady_segments_freed);
+  EXPECT_EQ(a.outcome.caught_failures, b.outcome.caught_failures);
+}
+
+void ExpectEqual(const PredictedAnswer& a, const PredictedAnswer& b) {
+  ExpectEqual(a.safe, b.safe);
+  ExpectEqual(a.comfortable, b.comfortable);
+  ExpectEqual(a.failing, b.failing);
+  ASSERT_EQ(a.running_above.size(), b.running_above.size());
+  for (size_t i = 0; i < a.running_above.size(); ++i) {
+    ExpectEqual(a.running_above[i], b.running_above[i]);
+  }
+  EXPECT_EQ(a.checked_from, b.checked_from);
+  EXPECT_EQ(a.checked_to, b.checked_to);
+  EXPECT_EQ(a.replays, b.replays);
+  EXPECT_EQ(a.recorded_batches, b.recorded_batches);
+  EXPECT_EQ(a.call_batches, b.call_batches);
+  EXPECT_EQ(a.irregular_calls, b.irregular_calls);
+  EXPECT_EQ(a.distinct_calls, b.distinct_calls);
 }
 
 void ExpectEqual(const Plan& a, const Plan& b) {
@@ -43,11 +76,17 @@ void ExpectEqual(const Plan& a, const Plan& b) {
   EXPECT_EQ(a.peak_allocated, b.peak_allocated);
   EXPECT_EQ(a.peak_active, b.peak_active);
   EXPECT_EQ(a.peak_reserved, b.peak_reserved);
+  EXPECT_EQ(a.steady_peak_allocated, b.steady_peak_allocated);
+  EXPECT_EQ(a.steady_peak_reserved, b.steady_peak_reserved);
   EXPECT_EQ(a.context, b.context);
   EXPECT_EQ(a.fragmentation, b.fragmentation);
   EXPECT_EQ(a.fragmentation_ratio, b.fragmentation_ratio);
   EXPECT_EQ(a.peak_step, b.peak_step);
   EXPECT_EQ(a.neighbours, b.neighbours);
+  EXPECT_EQ(a.fall_back_reason, b.fall_back_reason);
+  EXPECT_EQ(a.recording_trials, b.recording_trials);
+  ASSERT_EQ(a.predicted.has_value(), b.predicted.has_value());
+  if (a.predicted) ExpectEqual(*a.predicted, *b.predicted);
   EXPECT_EQ(a.trial_count, b.trial_count);
   EXPECT_EQ(a.out_of_memory_count, b.out_of_memory_count);
   EXPECT_EQ(a.seconds, b.seconds);

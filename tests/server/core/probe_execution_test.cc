@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/reason.h"
+#include "server/jobs/probe_trials.h"
 #include "tests/server/core/fake_trial_runner.h"
 
 namespace memplan {
@@ -27,6 +28,7 @@ class ExecuteProbeTest : public ::testing::Test {
         spec_, {.runner = *runner_,
                 .cancel = cancel_,
                 .model_path = "/models/m",
+                .loss_path = "/models/l",
                 .trace_path =
                     [](int number) { return absl::StrCat("/traces/", number); },
                 .on_progress =
@@ -136,6 +138,8 @@ TEST_F(ExecuteProbeTest, OrdersWhatTheSpecSays) {
   spec_.optimizer = gpu::Optimizer::kAdam;
   spec_.run_as = gpu::RunAs::kEager;
   spec_.steps = 3;
+  spec_.step.autocast = gpu::Autocast::kBFloat16;
+  spec_.step.also_batches = {3};
   spec_.limit.cap = GiB(1);
   spec_.trial_timeout = std::chrono::seconds(9);
   Profile({4});
@@ -155,6 +159,11 @@ TEST_F(ExecuteProbeTest, OrdersWhatTheSpecSays) {
   EXPECT_EQ(order.request.optimizer, gpu::Optimizer::kAdam);
   EXPECT_EQ(order.request.run_as, gpu::RunAs::kEager);
   EXPECT_EQ(order.request.steps, 3);
+  EXPECT_EQ(order.request.options, spec_.step);
+  EXPECT_EQ(order.request.loss_path, "/models/l");
+  // Three steps, one of batch 3, and one more.
+  ASSERT_FALSE(progress_.empty());
+  EXPECT_EQ(progress_[0].steps_total, 5);
   EXPECT_EQ(order.request.cap, GiB(1));
 }
 

@@ -57,6 +57,29 @@ TEST_F(ProbeJobsTest, GivesTheRunnerTheModelAndATracePath) {
   EXPECT_EQ(orders[1].trace_path, "/traces/" + id + "/2");
 }
 
+TEST_F(ProbeJobsTest, KeepsALossAsItKeepsTheModel) {
+  StartHolding();
+  ProbeSpec spec = Profile({1});
+  spec.loss_model_sha256 = "m";  // a loss may be stored like any model
+  const std::string id = CreateId(spec);
+  EXPECT_EQ(models_.PinsOf("m"), 2);
+  runner_->LetGo();
+  WaitForEnd(id);
+  EXPECT_EQ(models_.PinsOf("m"), 0);
+  ASSERT_THAT(runner_->orders(), SizeIs(1));
+  EXPECT_EQ(runner_->orders()[0].request.loss_path, "/models/m");
+}
+
+TEST_F(ProbeJobsTest, RefusesALossThatIsNotStored) {
+  Start();
+  ProbeSpec spec = Profile({1});
+  spec.loss_model_sha256 = "unknown";
+  const auto probe = Create(spec);
+  EXPECT_EQ(ReasonOf(probe.status()), "MODEL_NOT_FOUND");
+  EXPECT_EQ(FieldOf(probe.status()), "spec.step.loss_model_sha256");
+  EXPECT_EQ(models_.PinsOf("m"), 0);
+}
+
 TEST_F(ProbeJobsTest, GivesTheSameProbeForTheSameRequest) {
   Start();
   const std::string first = CreateId(Profile({1}), "r1");
@@ -148,7 +171,10 @@ TEST_F(ProbeJobsTest, CountsWhatHappened) {
   ASSERT_THAT(Cancel(cancelled), IsOk());
   WaitForEnd(cancelled);
   const JobCounts counts = jobs_->Counts();
-  EXPECT_THAT(counts.trials_by_outcome, ElementsAre(2, 1, 0, 0, 0, 0, 0));
+  EXPECT_EQ(counts.trials,
+            (std::map<std::pair<TrialPurpose, TrialOutcome>, int64_t>{
+                {{TrialPurpose::kProfile, TrialOutcome::kFits}, 2},
+                {{TrialPurpose::kProfile, TrialOutcome::kOutOfMemory}, 1}}));
   EXPECT_EQ(counts.probes_succeeded, 1);
   EXPECT_EQ(counts.probes_failed, 0);
   EXPECT_EQ(counts.probes_cancelled, 1);

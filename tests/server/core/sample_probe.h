@@ -21,7 +21,10 @@ inline Trial SampleTrial() {
   step.seconds = 0.1;
   step.allocation_retries = 2;
   step.failed_requests = 3;
-  trial.steps = {step, {}};
+  StepResult evaluation;
+  evaluation.kind = StepKind::kEvaluation;
+  evaluation.batch = 64;
+  trial.steps = {step, {}, evaluation};
   trial.load_allocation_retries = 4;
   trial.load_failed_requests = 5;
   trial.failed_while_loading = true;
@@ -35,6 +38,38 @@ inline Trial SampleTrial() {
   return trial;
 }
 
+// Which request failed is not kept.
+inline PredictedBatch SamplePredictedBatch(int64_t batch, bool runs) {
+  PredictedBatch predicted;
+  predicted.batch = batch;
+  predicted.knowledge = CallKnowledge::kScaled;
+  if (!runs) predicted.outcome.failed_request = 0;
+  predicted.outcome.peaks.allocated.bytes = Bytes(batch * 1000);
+  predicted.outcome.peaks.reserved.bytes = Bytes(batch * 2000);
+  predicted.outcome.retries = 9;
+  predicted.outcome.segments_freed = 8;
+  predicted.outcome.steady_retries = 7;
+  predicted.outcome.steady_segments_freed = 6;
+  predicted.outcome.caught_failures = 5;
+  return predicted;
+}
+
+inline PredictedAnswer SamplePrediction() {
+  PredictedAnswer predicted;
+  predicted.safe = SamplePredictedBatch(95, true);
+  predicted.comfortable = SamplePredictedBatch(90, true);
+  predicted.failing = SamplePredictedBatch(96, false);
+  predicted.running_above = {SamplePredictedBatch(97, true)};
+  predicted.checked_from = 31;
+  predicted.checked_to = 160;
+  predicted.replays = 130;
+  predicted.recorded_batches = {8, 32, 95};
+  predicted.call_batches = {95, 96};
+  predicted.irregular_calls = 106;
+  predicted.distinct_calls = 23;
+  return predicted;
+}
+
 inline Plan SamplePlan() {
   Plan plan;
   plan.answer = {SearchEnd::kFound, 95,       2, SearchLimit::kOtherFailure,
@@ -44,12 +79,17 @@ inline Plan SamplePlan() {
   plan.peak_allocated = {Bytes(3), Provenance::kMeasured, 4};
   plan.peak_active = {Bytes(5), Provenance::kEstimate, 0};
   plan.peak_reserved = {Bytes(7), Provenance::kVerified, 8};
+  plan.steady_peak_allocated = {Bytes(2), Provenance::kMeasured, 4};
+  plan.steady_peak_reserved = {Bytes(6), Provenance::kVerified, 8};
   plan.context = {Bytes(9), Provenance::kVerified, 10};
   plan.fragmentation = {Bytes(11), Provenance::kVerified, 12};
   plan.fragmentation_ratio = 0.1;
   plan.peak_step = 3;
   plan.neighbours = {{94, TrialOutcome::kFits, 5},
                      {96, TrialOutcome::kTimedOut, 6}};
+  plan.predicted = SamplePrediction();
+  plan.fall_back_reason = "nothing held";
+  plan.recording_trials = 3;
   plan.trial_count = 13;
   plan.out_of_memory_count = 4;
   plan.seconds = 12.7;
@@ -69,6 +109,17 @@ inline ProbeSpec SampleSpec() {
   spec.optimizer = gpu::Optimizer::kAdamW;
   spec.run_as = gpu::RunAs::kEager;
   spec.steps = 7;
+  spec.step.autocast = gpu::Autocast::kFloat16;
+  spec.step.cudnn_benchmark = true;
+  spec.step.cudnn_deterministic = true;
+  spec.step.also_batches = {5, 7};
+  spec.step.accumulation_steps = 3;
+  spec.step.zero_grad = gpu::ZeroGrad::kZero;
+  spec.step.evaluation_batch = 64;
+  spec.step.loss_output = 1;
+  spec.step.targets = {{DType::kInt64, {{"B", 1}}, {FillKind::kZeros, 0, 0}}};
+  spec.loss_model_sha256 = std::string(64, 'b');
+  spec.optimizer_implementation = gpu::OptimizerImplementation::kForeach;
   spec.limit = {.cap = std::nullopt, .budget = GiB(20)};
   spec.task = SearchOptions{16, 4096, 3};
   spec.trial_timeout = std::chrono::milliseconds(1234567);
@@ -76,6 +127,7 @@ inline ProbeSpec SampleSpec() {
   spec.max_trials = 9;
   spec.niceness = 10;
   spec.only_when_idle = true;
+  spec.method = SearchMethod::kPredict;
   return spec;
 }
 

@@ -25,9 +25,9 @@ using ::testing::HasSubstr;
 
 // The worker's messages lie ready in the socket before the daemon talks: they
 // are small.
-class TalkWithWorkerTest : public ::testing::Test {
+class WorkerConversationTest : public ::testing::Test {
  protected:
-  TalkWithWorkerTest() {
+  WorkerConversationTest() {
     std::array<int, 2> ends{};
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()),
               0);
@@ -35,8 +35,8 @@ class TalkWithWorkerTest : public ::testing::Test {
     worker_ = Descriptor(ends[1]);
     order_.request.steps = 2;
     order_.request.batch = 8;
-    order_.hello_deadline = steady_clock::now() + std::chrono::seconds(30);
-    order_.deadline = order_.hello_deadline;
+    terms_.hello_deadline = steady_clock::now() + std::chrono::seconds(30);
+    order_.deadline = terms_.hello_deadline;
     order_.on_progress = [this](const gpu::Progress& progress) {
       phases_.push_back(progress.phase);
     };
@@ -68,7 +68,9 @@ class TalkWithWorkerTest : public ::testing::Test {
     EXPECT_THAT(message, IsOk());
     return *message;
   }
-  Talk TalkItOut() { return TalkWithWorker(daemon_.get(), order_); }
+  Talk TalkItOut() {
+    return WorkerConversation(daemon_.get(), terms_).Run(order_);
+  }
   void ExpectNonsense(const std::string& words) {
     const Talk talk = TalkItOut();
     EXPECT_EQ(talk.end, TalkEnd::kNonsense);
@@ -78,18 +80,19 @@ class TalkWithWorkerTest : public ::testing::Test {
 
   Descriptor daemon_;
   Descriptor worker_;
-  TalkOrder order_;
+  TalkTerms terms_;
+  RunTalk order_;
   std::vector<std::string> phases_;
 };
 
-TEST_F(TalkWithWorkerTest, GoesFromHelloToReport) {
+TEST_F(WorkerConversationTest, GoesFromHelloToReport) {
   Say(kHello);
   Say(gpu::Progress{"load", 0});
   Say(gpu::Progress{"step", 1});
   Say(gpu::Settled{MiB(2), {}, {}});
   SayReport(gpu::EndKind::kRan, 2);
   const Talk talk = TalkItOut();
-  EXPECT_EQ(talk.end, TalkEnd::kReported);
+  EXPECT_EQ(talk.end, TalkEnd::kAnswered);
   EXPECT_TRUE(talk.said_hello);
   ASSERT_TRUE(talk.report);
   EXPECT_EQ(talk.report->steps.size(), 2u);
@@ -100,24 +103,24 @@ TEST_F(TalkWithWorkerTest, GoesFromHelloToReport) {
   EXPECT_TRUE(std::holds_alternative<gpu::Proceed>(Heard()));
 }
 
-TEST_F(TalkWithWorkerTest, HearsOfTheSandboxFirst) {
+TEST_F(WorkerConversationTest, HearsOfTheSandboxFirst) {
   order_.request.sandbox = gpu::SandboxOrder{};
   Say(kHello);
   Say(gpu::Sandboxed{{{"landlock", gpu::LayerState::kMissing, "none"}}});
   SayReport(gpu::EndKind::kOutOfMemory, 1);
   const Talk talk = TalkItOut();
-  EXPECT_EQ(talk.end, TalkEnd::kReported);
+  EXPECT_EQ(talk.end, TalkEnd::kAnswered);
   EXPECT_EQ(talk.sandbox.size(), 1u);
 }
 
-TEST_F(TalkWithWorkerTest, TakesNothingElseBeforeTheSandbox) {
+TEST_F(WorkerConversationTest, TakesNothingElseBeforeTheSandbox) {
   order_.request.sandbox = gpu::SandboxOrder{};
   Say(kHello);
   Say(gpu::Progress{"load", 0});
   ExpectNonsense("did not tell of its sandbox first");
 }
 
-TEST_F(TalkWithWorkerTest, EndsWithoutALayerThatIsRequired) {
+TEST_F(WorkerConversationTest, EndsWithoutALayerThatIsRequired) {
   order_.request.sandbox = {.required = true, .scratch_path = ""};
   Say(kHello);
   Say(gpu::Sandboxed{
@@ -129,15 +132,15 @@ TEST_F(TalkWithWorkerTest, EndsWithoutALayerThatIsRequired) {
   EXPECT_EQ(talk.words, "landlock: the kernel has none");
 }
 
-TEST_F(TalkWithWorkerTest, TakesAFailureWithoutSettling) {
+TEST_F(WorkerConversationTest, TakesAFailureWithoutSettling) {
   Say(kHello);
   SayReport(gpu::EndKind::kOutOfMemory, 1);
   const Talk talk = TalkItOut();
-  EXPECT_EQ(talk.end, TalkEnd::kReported);
+  EXPECT_EQ(talk.end, TalkEnd::kAnswered);
   EXPECT_FALSE(talk.context);
 }
 
-TEST_F(TalkWithWorkerTest, TellsThatTheWorkerClosed) {
+TEST_F(WorkerConversationTest, TellsThatTheWorkerClosed) {
   Say(kHello);
   Say(gpu::Progress{"load", 0});
   shutdown(worker_.get(), SHUT_WR);
@@ -146,86 +149,86 @@ TEST_F(TalkWithWorkerTest, TellsThatTheWorkerClosed) {
   EXPECT_EQ(talk.phase, "load");
 }
 
-TEST_F(TalkWithWorkerTest, TellsThatTheWorkerClosedWithinAFrame) {
+TEST_F(WorkerConversationTest, TellsThatTheWorkerClosedWithinAFrame) {
   Say(kHello);
   SayBytes(std::string("\x10\0\0\0{\"ty", 8));
   shutdown(worker_.get(), SHUT_WR);
   EXPECT_EQ(TalkItOut().end, TalkEnd::kClosed);
 }
 
-TEST_F(TalkWithWorkerTest, WaitsForTheHelloNoLongerThanItMay) {
-  order_.hello_deadline = steady_clock::now();
+TEST_F(WorkerConversationTest, WaitsForTheHelloNoLongerThanItMay) {
+  terms_.hello_deadline = steady_clock::now();
   const Talk talk = TalkItOut();
   EXPECT_EQ(talk.end, TalkEnd::kTimedOut);
   EXPECT_FALSE(talk.said_hello);
   EXPECT_EQ(talk.phase, "start");
 }
 
-TEST_F(TalkWithWorkerTest, WaitsForTheRestNoLongerThanItMay) {
+TEST_F(WorkerConversationTest, WaitsForTheRestNoLongerThanItMay) {
   Say(kHello);
   order_.deadline = steady_clock::now() + std::chrono::milliseconds(20);
   const Talk talk = TalkItOut();
   EXPECT_EQ(talk.end, TalkEnd::kTimedOut);
 }
 
-TEST_F(TalkWithWorkerTest, EndsWhenCancelled) {
+TEST_F(WorkerConversationTest, EndsWhenCancelled) {
   CancelSignal cancel;
   cancel.Cancel();
-  order_.wake = cancel.descriptor();
+  terms_.wake = cancel.descriptor();
   EXPECT_EQ(TalkItOut().end, TalkEnd::kCancelled);
 }
 
-TEST_F(TalkWithWorkerTest, RefusesAnotherVersion) {
+TEST_F(WorkerConversationTest, RefusesAnotherVersion) {
   Say(gpu::Hello{.protocol_version = 9, .pid = 1, .torch_version = ""});
   const Talk talk = TalkItOut();
   EXPECT_EQ(talk.end, TalkEnd::kOtherVersion);
   EXPECT_THAT(talk.words, HasSubstr("version 9"));
 }
 
-TEST_F(TalkWithWorkerTest, WantsTheHelloFirstAndOnce) {
+TEST_F(WorkerConversationTest, WantsTheHelloFirstAndOnce) {
   Say(gpu::Progress{"load", 0});
   ExpectNonsense("no hello");
 }
 
-TEST_F(TalkWithWorkerTest, WantsOneHello) {
+TEST_F(WorkerConversationTest, WantsOneHello) {
   Say(kHello);
   Say(kHello);
   ExpectNonsense("a second time");
 }
 
-TEST_F(TalkWithWorkerTest, WantsOneSettling) {
+TEST_F(WorkerConversationTest, WantsOneSettling) {
   Say(kHello);
   Say(gpu::Settled{});
   Say(gpu::Settled{});
   ExpectNonsense("settled twice");
 }
 
-TEST_F(TalkWithWorkerTest, WantsAllStepsOfATrialThatRan) {
+TEST_F(WorkerConversationTest, WantsAllStepsOfATrialThatRan) {
   Say(kHello);
   SayReport(gpu::EndKind::kRan, 1);
   ExpectNonsense("1 steps of 2");
 }
 
-TEST_F(TalkWithWorkerTest, WantsNoMoreStepsThanOrdered) {
+TEST_F(WorkerConversationTest, WantsNoMoreStepsThanOrdered) {
   Say(kHello);
   SayReport(gpu::EndKind::kOutOfMemory, 3);
   ExpectNonsense("3 steps of 2");
 }
 
-TEST_F(TalkWithWorkerTest, WantsJson) {
+TEST_F(WorkerConversationTest, WantsJson) {
   Say(kHello);
   SayText("not json");
   const Talk talk = TalkItOut();
   EXPECT_EQ(talk.end, TalkEnd::kNonsense);
 }
 
-TEST_F(TalkWithWorkerTest, WantsShortFrames) {
+TEST_F(WorkerConversationTest, WantsShortFrames) {
   Say(kHello);
   SayBytes("\xff\xff\xff\x7f");
   ExpectNonsense("announced");
 }
 
-TEST_F(TalkWithWorkerTest, WantsAnEnd) {
+TEST_F(WorkerConversationTest, WantsAnEnd) {
   // More than the socket holds: the worker talks on another thread.
   std::thread talkative([this] {
     Say(kHello);
@@ -233,6 +236,76 @@ TEST_F(TalkWithWorkerTest, WantsAnEnd) {
   });
   ExpectNonsense("more than 1000 messages");
   talkative.join();
+}
+
+const DistinctCall kConvolution{.operator_name = "aten::conv2d",
+                                .overload = "",
+                                .is_convolution = true,
+                                .has_signature = true,
+                                .arguments = {},
+                                .calls = {}};
+const gpu::Prepared kPrepared{"NVIDIA H200", "580.1", "9.10"};
+
+TEST_F(WorkerConversationTest, TakesOrderAfterOrder) {
+  order_.request.sandbox = gpu::SandboxOrder{};
+  Say(kHello);
+  Say(gpu::Sandboxed{});
+  Say(kPrepared);
+  Say(gpu::Settled{MiB(2), {}, {}});
+  SayReport(gpu::EndKind::kRan, 2);
+  Say(gpu::CallsReport{{{{}, "no such operator"}}});
+  Say(gpu::Settled{MiB(3), {}, {}});
+  SayReport(gpu::EndKind::kRan, 2);
+  WorkerConversation conversation(daemon_.get(), terms_);
+  EXPECT_EQ(conversation.Prepare(order_.request, order_.deadline).prepared,
+            kPrepared);
+  EXPECT_EQ(conversation.Run(order_).context->context, MiB(2) + Bytes(1));
+  const Talk calls = conversation.RunCalls(
+      {.calls = {kConvolution}, .cap = MiB(1)}, order_.deadline);
+  ASSERT_EQ(calls.end, TalkEnd::kAnswered);
+  EXPECT_EQ(calls.calls->results[0].fault, "no such operator");
+  EXPECT_FALSE(calls.report);
+  EXPECT_EQ(conversation.Run(order_).context->context, MiB(3) + Bytes(1));
+  EXPECT_TRUE(conversation.SayEnd(order_.deadline));
+
+  EXPECT_EQ(std::get<gpu::Prepare>(Heard()).program.batch, 8);
+  EXPECT_TRUE(std::holds_alternative<gpu::TrialRequest>(Heard()));
+  EXPECT_TRUE(std::holds_alternative<gpu::Proceed>(Heard()));
+  EXPECT_EQ(std::get<gpu::RunCalls>(Heard()).cap, MiB(1));
+  EXPECT_TRUE(std::holds_alternative<gpu::TrialRequest>(Heard()));
+  EXPECT_TRUE(std::holds_alternative<gpu::Proceed>(Heard()));
+  EXPECT_TRUE(std::holds_alternative<gpu::End>(Heard()));
+}
+
+TEST_F(WorkerConversationTest, TellsThatTheModelDidNotLoad) {
+  Say(kHello);
+  SayReport(gpu::EndKind::kOutOfMemory, 0);
+  WorkerConversation conversation(daemon_.get(), terms_);
+  const Talk talk = conversation.Prepare(order_.request, order_.deadline);
+  EXPECT_EQ(talk.end, TalkEnd::kAnswered);
+  EXPECT_FALSE(talk.prepared);
+  EXPECT_EQ(talk.report->end, gpu::EndKind::kOutOfMemory);
+}
+
+TEST_F(WorkerConversationTest, WantsAsManyResultsAsCalls) {
+  Say(kHello);
+  Say(kPrepared);
+  Say(gpu::CallsReport{{{{}, "one"}, {{}, "two"}}});
+  WorkerConversation conversation(daemon_.get(), terms_);
+  (void)conversation.Prepare(order_.request, order_.deadline);
+  const Talk talk = conversation.RunCalls({}, order_.deadline);
+  EXPECT_EQ(talk.end, TalkEnd::kNonsense);
+  EXPECT_THAT(talk.words, HasSubstr("2 operators of 0"));
+}
+
+TEST_F(WorkerConversationTest, GivesNoOrderOnceItIsBroken) {
+  Say(kHello);
+  Say(kHello);
+  WorkerConversation conversation(daemon_.get(), terms_);
+  EXPECT_EQ(conversation.Prepare(order_.request, order_.deadline).end,
+            TalkEnd::kNonsense);
+  EXPECT_EQ(conversation.Run(order_).end, TalkEnd::kNonsense);
+  EXPECT_FALSE(conversation.SayEnd(order_.deadline));
 }
 
 }  // namespace

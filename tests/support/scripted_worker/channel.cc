@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <variant>
 
 #include "absl/status/status.h"
@@ -52,6 +53,8 @@ void SendRaw(std::string_view bytes) {
 }  // namespace
 
 void EndWithTheDaemon() {
+  static bool watches = false;
+  if (std::exchange(watches, true)) return;
   std::thread([] {
     pollfd channel = {
         .fd = gpu::kChannelDescriptor, .events = POLLRDHUP, .revents = 0};
@@ -71,12 +74,7 @@ void SendHello(int protocol_version) {
   Send(hello);
 }
 
-gpu::TrialRequest ReceiveRequest() {
-  gpu::DaemonMessage message = Receive();
-  auto* request = std::get_if<gpu::TrialRequest>(&message);
-  if (request == nullptr) Give(absl::DataLossError("expected a request"));
-  return *request;
-}
+gpu::DaemonMessage ReceiveOrder() { return Receive(); }
 
 void WaitForProceed() {
   if (!std::holds_alternative<gpu::Proceed>(Receive())) {

@@ -10,13 +10,13 @@
 namespace memplan::testing {
 
 // From now on the process ends once the daemon closes its end, whatever it does
-// meanwhile.
+// meanwhile. Further calls change nothing.
 void EndWithTheDaemon();
 
 // Send or wait for one message; end the process if the channel is closed.
 void Send(const gpu::WorkerMessage& message);
 void SendHello(int protocol_version = gpu::kProtocolVersion);
-gpu::TrialRequest ReceiveRequest();
+gpu::DaemonMessage ReceiveOrder();
 void WaitForProceed();
 
 // A frame whose text is `text`, message or not.

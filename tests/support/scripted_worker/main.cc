@@ -3,217 +3,23 @@
 // says (script.h). What it does before it knows the model is told by the name it
 // is started under: `says-no-hello`, `speaks-another-version`, `dies-at-once`,
 // `lacks-landlock`.
-#include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
+#include <utility>
+#include <variant>
 
 #include "cuda/worker/messages/messages.h"
-#include "planner/base/bytes.h"
-#include "planner/plan/trial.h"
 #include "tests/support/scripted_worker/channel.h"
+#include "tests/support/scripted_worker/recorded_run.h"
 #include "tests/support/scripted_worker/script.h"
-#include "tests/support/scripted_worker/trace_file.h"
+#include "tests/support/scripted_worker/scripted_trial.h"
 
 namespace memplan::testing {
 namespace {
-
-constexpr int kExitAsScripted = 7;
-constexpr int64_t kDeviceBytes = int64_t{80} << 30;  // of the pretended GPU
-
-int64_t RoundedUp(int64_t bytes, int64_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
-
-// The peaks of a span that asks for `bytes`, rounded as the allocator does.
-Peaks PeaksOf(int64_t bytes, gpu::DeviceKind device) {
-  Peaks peaks;
-  peaks.requested = Bytes(bytes);
-  peaks.allocated = Bytes(RoundedUp(bytes, 512));
-  peaks.active = peaks.allocated;
-  if (device == gpu::DeviceKind::kCuda) {
-    peaks.reserved = Bytes(RoundedUp(bytes, 2 << 20));
-  }
-  return peaks;
-}
-
-[[noreturn]] void Hang() {
-  while (true) pause();
-}
-
-// One worker's life after its request.
-class ScriptedTrial {
- public:
-  ScriptedTrial(Script script, gpu::TrialRequest request)
-      : script_(std::move(script)),
-        request_(std::move(request)),
-        situation_(SituationFor(script_, request_.batch)) {}
-
-  void Run() {
-    // `hangs on` outlives even the daemon, until it is killed.
-    if (situation_ != "hangs on") EndWithTheDaemon();
-    LogStart(script_, request_.batch);
-    gpu::Report report = MakeReport();
-    Send(gpu::Progress{.phase = "load", .steps_done = 0});
-    Load(report);
-    if (report.end == gpu::EndKind::kRan) RunSteps(report);
-    MisbehaveBeforeReport();
-    WriteTraceAsScripted();
-    Send(report);
-    if (situation_ == "lingers") Hang();
-  }
-
- private:
-  bool ExceedsCap(int64_t bytes) const {
-    return request_.cap.has_value() && Bytes(bytes) > *request_.cap;
-  }
-
-  int64_t StepBytes() const {
-    return script_.base_bytes + script_.bytes_per_sample * request_.batch;
-  }
-
-  bool RunsOutOfMemory() const {
-    return request_.batch > script_.limit_batch ||
-           script_.oom_batches.count(request_.batch) > 0 ||
-           ExceedsCap(StepBytes());
-  }
-
-  gpu::Report MakeReport() const {
-    gpu::Report report;
-    report.load_peaks = PeaksOf(script_.base_bytes, request_.device);
-    report.traced_batch = script_.traced_batch;
-    report.cap = request_.cap;
-    return report;
-  }
-
-  void Fail(gpu::Report& report, gpu::EndKind end, const char* message) const {
-    report.end = end;
-    report.message = message;
-  }
-
-  void Load(gpu::Report& report) const {
-    if (situation_ == "refuses inputs") {
-      Fail(report, gpu::EndKind::kBadRequest,
-           "forward() expected at most 2 argument(s) but received 3");
-      report.field = "inputs";
-      report.failed_while_loading = true;
-    } else if (ExceedsCap(script_.base_bytes)) {
-      Fail(report, gpu::EndKind::kOutOfMemory, "out of memory while loading");
-      report.failed_while_loading = true;
-      report.load_failed_requests = 1;
-    }
-  }
-
-  void RunSteps(gpu::Report& report) const {
-    Send(gpu::Progress{.phase = "step", .steps_done = 0});
-    MisbehaveInStep();
-    if (situation_ == "model fails") {
-      Fail(report, gpu::EndKind::kModelFailed,
-           "expected scalar type Long but found Float");
-    } else if (situation_ == "shape refused") {
-      Fail(report, gpu::EndKind::kShapeRefused,
-           "shape '[2, 512]' is invalid for input of size 4096");
-    } else if (RunsOutOfMemory()) {
-      Fail(report, gpu::EndKind::kOutOfMemory, "out of memory in step 1");
-      report.steps.push_back(OneStep());
-      report.steps.back().failed_requests = 1;
-    }
-    if (report.end != gpu::EndKind::kRan) return;
-    for (int i = 0; i < request_.steps; ++i) {
-      std::this_thread::sleep_for(
-          std::chrono::duration<double>(script_.step_seconds));
-      report.steps.push_back(OneStep());
-      Send(gpu::Progress{.phase = "step", .steps_done = i + 1});
-    }
-    Settle();
-  }
-
-  StepResult OneStep() const {
-    StepResult step;
-    step.peaks = PeaksOf(StepBytes(), request_.device);
-    step.seconds = script_.step_seconds;
-    return step;
-  }
-
-  void Settle() const {
-    gpu::Settled settled;
-    const Peaks peaks = PeaksOf(StepBytes(), request_.device);
-    settled.reserved = peaks.reserved.value_or(peaks.allocated);
-    if (request_.device == gpu::DeviceKind::kCuda) {
-      settled.device_total = Bytes(kDeviceBytes);
-      settled.device_free = Bytes(kDeviceBytes) - settled.reserved;
-    }
-    Send(settled);
-    WaitForProceed();
-  }
-
-  void MisbehaveInStep() const {
-    constexpr std::string_view kDies = "dies by signal ";
-    if (situation_.starts_with(kDies)) {
-      const int number = std::stoi(situation_.substr(kDies.size()));
-      (void)signal(number, SIG_DFL);  // a sanitizer may have taken it
-      kill(getpid(), number);
-      Hang();
-    }
-    if (situation_ == "hangs" || situation_ == "hangs on") Hang();
-    if (situation_ == "exits") _exit(kExitAsScripted);
-    if (situation_ == "waits at the gate") WaitAtTheGate();
-  }
-
-  // Opening a fifo waits until somebody opens its other end.
-  void WaitAtTheGate() const {
-    const int gate = open(script_.gate.c_str(), O_RDONLY | O_CLOEXEC);
-    if (gate < 0) {
-      std::perror(script_.gate.c_str());
-      std::abort();
-    }
-    close(gate);
-  }
-
-  void MisbehaveBeforeReport() const {
-    if (situation_ == "half a frame") {
-      SendHalfAFrame();
-      _exit(0);
-    }
-    if (situation_ == "frame too long") {
-      SendFrameTooLong();
-      Hang();
-    }
-    if (situation_ == "nonsense") {
-      SendText("{\"type\":\"report\",\"end\":42}");
-      Hang();
-    }
-    if (situation_ == "hello again") {
-      SendHello();
-      Hang();
-    }
-  }
-
-  void WriteTraceAsScripted() const {
-    if (situation_ == "wild trace header") {
-      WriteWildTraceHeader(gpu::kTraceDescriptor);
-    } else if (situation_ == "overflows trace") {
-      WriteOverflowingTrace(gpu::kTraceDescriptor);
-    } else if (situation_ == "resizes trace") {
-      // Allowed only if the daemon forgot the seals: then die, to be noticed.
-      if (ResizeTrace(gpu::kTraceDescriptor) > 0) std::abort();
-      WriteTrace(gpu::kTraceDescriptor, 512);
-    } else {
-      WriteTrace(gpu::kTraceDescriptor, static_cast<uint64_t>(StepBytes()));
-    }
-  }
-
-  const Script script_;
-  const gpu::TrialRequest request_;
-  const std::string situation_;
-};
 
 // What it says of its sandbox, of which it has none: all in force, unless it is
 // started as `lacks-landlock`.
@@ -229,14 +35,103 @@ gpu::Sandboxed PretendedSandbox(std::string_view name) {
   return sandboxed;
 }
 
+// A worker's life after its hello: order after order, all of one program.
+class ScriptedSession {
+ public:
+  explicit ScriptedSession(std::string_view name) : name_(name) {}
+
+  void Run() {
+    while (true) {
+      const gpu::DaemonMessage order = ReceiveOrder();
+      if (const auto* request = std::get_if<gpu::TrialRequest>(&order)) {
+        Begin(*request);
+        RunTrial(*script_, *request);
+        if (!request->stay) return;
+      } else if (const auto* prepare = std::get_if<gpu::Prepare>(&order)) {
+        Begin(prepare->program);
+        PrepareFor(prepare->program);
+      } else if (const auto* calls = std::get_if<gpu::RunCalls>(&order)) {
+        TellOfCalls(*calls);
+      } else {
+        return;
+      }
+    }
+  }
+
+ private:
+  // With the first order: what it is told to do, and in what sandbox.
+  void Begin(const gpu::TrialRequest& program) {
+    if (script_) return;
+    if (program.sandbox) Send(PretendedSandbox(name_));
+    script_ = ReadScript(program.model_path);
+  }
+
+  void PrepareFor(const gpu::TrialRequest& program) const {
+    const std::string situation = SituationFor(*script_, "prepare");
+    if (situation != "hangs on") EndWithTheDaemon();
+    LogStart(*script_, "prepare");
+    Misbehave(situation);
+    if (situation == "model fails") {
+      gpu::Report report;
+      report.end = gpu::EndKind::kModelFailed;
+      report.message = "the archive has no such tensor";
+      report.failed_while_loading = true;
+      Send(report);
+      return;
+    }
+    const bool on_gpu = program.device == gpu::DeviceKind::kCuda;
+    Send(on_gpu ? gpu::Prepared{"Scripted GPU", "1.0", "9.0"}
+                : gpu::Prepared{});
+    Misbehave(SituationFor(*script_, "prepared"));
+  }
+
+  void TellOfCalls(const gpu::RunCalls& order) const {
+    const std::string situation = SituationFor(*script_, "calls");
+    LogStart(*script_, "calls");
+    Misbehave(situation);
+    gpu::CallsReport report = ResultsOf(order);
+    if (situation == "too many results") report.results.emplace_back();
+    if (situation == "wild plans") {
+      // More than any device has.
+      for (gpu::CallResult& result : report.results) {
+        result = {{{{0, int64_t{1} << 59}}}, ""};
+      }
+    }
+    if (situation == "hello again") {
+      SendHello();
+      return;
+    }
+    Send(report);
+  }
+
+  gpu::CallsReport ResultsOf(const gpu::RunCalls& order) const {
+    if (!script_->recorded.empty()) {
+      return RecordedResults(script_->recorded, order);
+    }
+    gpu::CallsReport report;
+    for (const DistinctCall& call : order.calls) {
+      // The convolution of the scripted trace: its input's first size is the
+      // batch.
+      const int64_t batch = call.arguments.at(0).numbers.at(0);
+      const int64_t scratch = ScratchOfBatch(*script_, batch);
+      CallPlan plan;
+      if (scratch > 0) plan = {{0, scratch}, {0, 0}};
+      report.results.push_back({{plan}, ""});
+    }
+    return report;
+  }
+
+  const std::string name_;
+  std::optional<Script> script_;
+};
+
 void Serve(std::string_view name) {
   if (name == "dies-at-once") _exit(kExitAsScripted);
-  if (name == "says-no-hello") Hang();
+  if (name == "says-no-hello") {
+    while (true) pause();
+  }
   SendHello(gpu::kProtocolVersion + (name == "speaks-another-version" ? 1 : 0));
-  gpu::TrialRequest request = ReceiveRequest();
-  if (request.sandbox) Send(PretendedSandbox(name));
-  Script script = ReadScript(request.model_path);
-  ScriptedTrial(std::move(script), std::move(request)).Run();
+  ScriptedSession(name).Run();
 }
 
 }  // namespace

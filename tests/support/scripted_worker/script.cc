@@ -48,6 +48,12 @@ void SetMember(Script& script, const std::string& name, const json& value) {
     script.oom_batches = value.get<std::set<int64_t>>();
   } else if (name == "traced_batch") {
     script.traced_batch = value.get<int64_t>();
+  } else if (name == "scratch_per_sample") {
+    script.scratch_per_sample = value.get<int64_t>();
+  } else if (name == "scratch_until") {
+    script.scratch_until = value.get<int64_t>();
+  } else if (name == "recorded") {
+    script.recorded = value.get<std::string>();
   } else if (name == "step_seconds") {
     script.step_seconds = value.get<double>();
   } else if (name == "on_batch") {
@@ -80,9 +86,12 @@ Script ReadScript(const std::string& path) {
   }
 }
 
-std::string SituationFor(const Script& script, int64_t batch) {
-  auto found = script.on_batch.find(std::to_string(batch));
-  if (found == script.on_batch.end()) found = script.on_batch.find("*");
+std::string SituationFor(const Script& script, const std::string& order) {
+  auto found = script.on_batch.find(order);
+  const bool is_batch = order.find_first_not_of("0123456789") == order.npos;
+  if (found == script.on_batch.end() && is_batch) {
+    found = script.on_batch.find("*");
+  }
   if (found == script.on_batch.end()) return "";
   if (script.once.empty()) return found->second;
   const int marker =
@@ -92,10 +101,9 @@ std::string SituationFor(const Script& script, int64_t batch) {
   return found->second;
 }
 
-void LogStart(const Script& script, int64_t batch) {
+void LogStart(const Script& script, const std::string& order) {
   if (script.log.empty()) return;
-  const std::string line =
-      std::to_string(getpid()) + " " + std::to_string(batch) + "\n";
+  const std::string line = std::to_string(getpid()) + " " + order + "\n";
   const int log =
       open(script.log.c_str(), O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC, 0600);
   if (log < 0 || write(log, line.data(), line.size()) < 0) {

@@ -6,12 +6,19 @@
 //   limit_batch       larger batches run out of memory whatever the cap
 //   oom_batches       and so do these
 //   traced_batch      the batch that the archive says it was traced at
+//   scratch_per_sample  what a convolution takes besides and gives back, for each
+//   scratch_until     sample up to this number
 //   step_seconds      how long each step takes (0)
-//   on_batch          {"16": situation, "*": situation for all others}
+//   on_batch          {"16": situation, "*": situation for all others; also
+//                     "prepare" in answer to it, "prepared": right after that,
+//                     "calls"}
+//   recorded          path of a folder with what a real worker recorded
+//                     (recorded_run.h), to be told again
 //   once              path of a marker file: the situation is met only by the
 //                     worker that makes it, the others behave
 //   gate              path of a fifo, for the situation `waits at the gate`
-//   log               path of a file that gets a line `pid batch` a start
+//   log               path of a file that gets a line `pid batch` a run, and
+//                     `pid prepare`, `pid calls`
 //
 // Without a situation, a worker runs and reports, or runs out of memory if the
 // batch is above the limit, listed, or takes more than the request's cap.
@@ -32,8 +39,11 @@ struct Script {
   int64_t limit_batch = INT64_MAX;
   std::set<int64_t> oom_batches;
   std::optional<int64_t> traced_batch;
+  int64_t scratch_per_sample = 0;
+  int64_t scratch_until = INT64_MAX;
   double step_seconds = 0;
   std::map<std::string, std::string> on_batch;
+  std::string recorded;
   std::string once;
   std::string gate;
   std::string log;
@@ -44,11 +54,12 @@ struct Script {
 // unknown or ill-typed member: a broken test must not look like a behaviour.
 Script ReadScript(const std::string& path);
 
-// The situation for `batch`, or empty. Makes the marker of `once`.
-std::string SituationFor(const Script& script, int64_t batch);
+// The situation for `order`, a batch in digits or another key of `on_batch`; or
+// empty. Makes the marker of `once`.
+std::string SituationFor(const Script& script, const std::string& order);
 
-// Appends the line `pid batch` to the script's log, if it has one.
-void LogStart(const Script& script, int64_t batch);
+// Appends the line `pid order` to the script's log, if it has one.
+void LogStart(const Script& script, const std::string& order);
 
 }  // namespace memplan::testing
 

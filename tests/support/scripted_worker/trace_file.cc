@@ -3,13 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cuda/worker/messages/trace_layout.h"
@@ -36,26 +35,59 @@ TraceHeader EmptyHeader() {
   return header;
 }
 
-TraceRecord Record(TraceEvent event, uint32_t name, uint64_t bytes) {
-  return {.event = event,
-          .reserved = 0,
-          .depth = static_cast<uint16_t>(event == TraceEvent::kPhase ? 0 : 1),
-          .name = name,
-          .bytes = bytes,
-          .address = bytes == 0 ? 0 : uint64_t{0x7f00'0000'0000},
-          .stream = 0};
-}
-
-// `names` as the names area has them.
-std::string NamesArea(std::initializer_list<std::string_view> names) {
-  std::string area;
-  for (std::string_view name : names) {
-    const auto length = static_cast<uint16_t>(name.size());
-    area.append(reinterpret_cast<const char*>(&length), sizeof(length));
-    area.append(name);
+// Collects names and records.
+class TraceText {
+ public:
+  void Phase(const std::string& name) {
+    Add(TraceEvent::kPhase, 0, Name(name), 0, 0);
   }
-  return area;
-}
+  // `signature` may be empty.
+  void Operator(const std::string& name, const std::string& signature) {
+    operator_ = Name(name);
+    Add(TraceEvent::kOperator, 1, operator_, 0,
+        signature.empty() ? 0 : uint64_t{Name(signature)} + 1);
+  }
+  void Alloc(int64_t bytes, uint64_t address) {
+    Block(TraceEvent::kAlloc, bytes, address);
+  }
+  void Free(int64_t bytes, uint64_t address) {
+    Block(TraceEvent::kFree, bytes, address);
+  }
+  void WriteTo(int descriptor) const {
+    TraceHeader header = EmptyHeader();
+    header.name_count = static_cast<uint32_t>(ids_.size());
+    header.name_bytes = names_.size();
+    header.record_count = records_.size();
+    WriteAt(descriptor, names_.data(), names_.size(), gpu::kTraceNamesOffset);
+    WriteAt(descriptor, records_.data(), records_.size() * sizeof(TraceRecord),
+            gpu::kTraceRecordsOffset);
+    WriteAt(descriptor, &header, sizeof(header), 0);
+  }
+
+ private:
+  uint32_t Name(const std::string& name) {
+    const auto [known, is_new] =
+        ids_.emplace(name, static_cast<uint32_t>(ids_.size()));
+    if (is_new) {
+      const auto length = static_cast<uint16_t>(name.size());
+      names_.append(reinterpret_cast<const char*>(&length), sizeof(length));
+      names_.append(name);
+    }
+    return known->second;
+  }
+  void Block(TraceEvent event, int64_t bytes, uint64_t address) {
+    Add(event, 1, operator_, static_cast<uint64_t>(bytes), address);
+  }
+  void Add(TraceEvent event, uint16_t depth, uint32_t name, uint64_t bytes,
+           uint64_t address) {
+    records_.push_back({event, 0, depth, name, bytes, address, 0});
+  }
+
+  std::map<std::string, uint32_t> ids_;
+  std::string names_;
+  std::vector<TraceRecord> records_;
+  uint32_t operator_ = gpu::kNoName;
+};
 
 size_t FileSize(int descriptor) {
   struct stat file = {};
@@ -68,22 +100,27 @@ size_t FileSize(int descriptor) {
 
 }  // namespace
 
-void WriteTrace(int descriptor, uint64_t bytes) {
-  const std::array<TraceRecord, kScriptedTraceRecords> records = {
-      Record(TraceEvent::kPhase, 0, 0),
-      Record(TraceEvent::kOperator, 1, 0),
-      Record(TraceEvent::kAlloc, 1, bytes),
-      Record(TraceEvent::kFree, 1, bytes),
-  };
-  const std::string names = NamesArea({"load", "aten::conv2d"});
-  TraceHeader header = EmptyHeader();
-  header.name_count = 2;
-  header.name_bytes = names.size();
-  header.record_count = records.size();
-  WriteAt(descriptor, names.data(), names.size(), gpu::kTraceNamesOffset);
-  WriteAt(descriptor, records.data(), sizeof(records),
-          gpu::kTraceRecordsOffset);
-  WriteAt(descriptor, &header, sizeof(header), 0);
+void WriteTrace(int descriptor, const ScriptedTrace& trace) {
+  constexpr uint64_t kBlock = 0x7f00'0000'0000;
+  constexpr uint64_t kScratch = 0x7e00'0000'0000;
+  TraceText text;
+  text.Phase("load");
+  text.Operator("aten::empty", "");
+  text.Alloc(trace.base_bytes, kBlock);
+  text.Free(trace.base_bytes, kBlock);
+  for (int step = 0; step < trace.steps; ++step) {
+    text.Phase("step" + std::to_string(step));
+    text.Operator("aten::linear", "");
+    text.Alloc(trace.step_bytes, kBlock);
+    if (trace.scratch_bytes > 0) {
+      text.Operator("aten::convolution",
+                    "\tfloat32[" + std::to_string(trace.batch) + ",1]{1,1}");
+      text.Alloc(trace.scratch_bytes, kScratch);
+      text.Free(trace.scratch_bytes, kScratch);
+    }
+    text.Free(trace.step_bytes, kBlock);
+  }
+  text.WriteTo(descriptor);
 }
 
 void WriteWildTraceHeader(int descriptor) {
@@ -97,16 +134,13 @@ void WriteWildTraceHeader(int descriptor) {
 }
 
 void WriteOverflowingTrace(int descriptor) {
-  const std::string names = NamesArea({"load", "aten::conv2d"});
   TraceHeader header = EmptyHeader();
-  header.name_count = 2;
-  header.name_bytes = names.size();
   header.record_count =
       (FileSize(descriptor) - gpu::kTraceRecordsOffset) / sizeof(TraceRecord);
   header.records_lost = 7;
-  const std::vector<TraceRecord> records(header.record_count,
-                                         Record(TraceEvent::kOperator, 1, 0));
-  WriteAt(descriptor, names.data(), names.size(), gpu::kTraceNamesOffset);
+  const std::vector<TraceRecord> records(
+      header.record_count,
+      TraceRecord{TraceEvent::kOperator, 0, 1, gpu::kNoName, 0, 0, 0});
   WriteAt(descriptor, records.data(), records.size() * sizeof(TraceRecord),
           gpu::kTraceRecordsOffset);
   WriteAt(descriptor, &header, sizeof(header), 0);

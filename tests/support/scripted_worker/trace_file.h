@@ -7,12 +7,17 @@
 
 namespace memplan::testing {
 
-// Records in the trace that WriteTrace leaves.
-inline constexpr int64_t kScriptedTraceRecords = 4;
+struct ScriptedTrace {
+  int64_t base_bytes = 0;     // taken while loading, and given back
+  int64_t step_bytes = 0;     // taken for the length of each step
+  int64_t scratch_bytes = 0;  // of a convolution within it; 0: there is none
+  int64_t batch = 1;
+  int steps = 0;
+};
 
-// Writes the phase `load`, the operator `aten::conv2d`, and one block of
-// `bytes` handed out and given back.
-void WriteTrace(int descriptor, uint64_t bytes);
+// Writes the phases `load` and `step0`, `step1`, …, each with an operator that
+// takes its bytes. The convolution has a signature.
+void WriteTrace(int descriptor, const ScriptedTrace& trace);
 
 // A header that promises more names and records than the file could hold.
 void WriteWildTraceHeader(int descriptor);

@@ -38,6 +38,15 @@ TEST(FileRulesTest, GiveTheModelsFileAloneToRead) {
   EXPECT_THAT(rules, Not(Names("/store")));
 }
 
+TEST(FileRulesTest, GiveTheLosssFileToReadIfThereIsOne) {
+  SandboxSubject subject = Subject(DeviceKind::kCpu);
+  EXPECT_THAT(FileRules(subject),
+              Not(Allows("/store/models/cd", FileAccess::kRead)));
+  subject.loss_path = "/store/models/cd";
+  EXPECT_THAT(FileRules(subject),
+              Allows("/store/models/cd", FileAccess::kRead));
+}
+
 TEST(FileRulesTest, GiveItsOwnFolderToWrite) {
   EXPECT_THAT(FileRules(Subject(DeviceKind::kCpu)),
               Allows("/store/scratch/1", FileAccess::kOwn));

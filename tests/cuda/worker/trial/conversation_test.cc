@@ -51,28 +51,44 @@ class ConversationTest : public ::testing::Test {
   int worker_;
 };
 
-TEST_F(ConversationTest, SaysHelloAndTakesTheRequest) {
+TEST_F(ConversationTest, SaysHelloAndTakesTheFirstOrder) {
   Conversation conversation(worker_);
   TrialRequest request;
   request.model_path = "/models/a.pt";
   request.batch = 7;
   request.cap = GiB(1);
   Send(request);
-  EXPECT_THAT(conversation.Begin("2.11.0"), IsOkAndHolds(request));
+  EXPECT_THAT(conversation.Begin("2.11.0"),
+              IsOkAndHolds(DaemonMessage(request)));
   const Hello hello = std::get<Hello>(Receive());
   EXPECT_EQ(hello.protocol_version, kProtocolVersion);
   EXPECT_EQ(hello.pid, getpid());
   EXPECT_EQ(hello.torch_version, "2.11.0");
 }
 
-TEST_F(ConversationTest, RefusesAnythingElseThanARequest) {
+TEST_F(ConversationTest, RefusesAFirstOrderThatNamesNoProgram) {
   Conversation conversation(worker_);
-  Send(Proceed{});
-  EXPECT_THAT(conversation.Begin("2.11.0"),
-              StatusIs(absl::StatusCode::kInvalidArgument));
+  for (const DaemonMessage& message :
+       {DaemonMessage(Proceed{}), DaemonMessage(RunCalls{}),
+        DaemonMessage(End{})}) {
+    Send(message);
+    EXPECT_THAT(conversation.Begin("2.11.0"),
+                StatusIs(absl::StatusCode::kInvalidArgument));
+  }
   SendText("no message");
   EXPECT_THAT(conversation.Begin("2.11.0"),
               StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST_F(ConversationTest, TakesFurtherOrdersUntilTheDaemonHangsUp) {
+  Conversation conversation(worker_);
+  Send(Proceed{});  // too late: the run went on without it
+  Send(End{});
+  EXPECT_THAT(conversation.NextOrder(), IsOkAndHolds(DaemonMessage(End{})));
+  close(daemon_);
+  daemon_ = -1;
+  EXPECT_THAT(conversation.NextOrder(),
+              StatusIs(absl::StatusCode::kUnavailable));
 }
 
 TEST_F(ConversationTest, WaitsForTheDaemonWhenSettled) {
@@ -89,34 +105,49 @@ TEST_F(ConversationTest, GoesOnByItselfIfTheDaemonSaysNothing) {
   conversation.OnSettled({.reserved = MiB(2),
                           .device_free = std::nullopt,
                           .device_total = std::nullopt});
-  EXPECT_THAT(conversation.End(Report{}), IsOk());
+  EXPECT_THAT(conversation.Answer(Report{}), IsOk());
 }
 
-TEST_F(ConversationTest, SendsProgressAndReport) {
+TEST_F(ConversationTest, SendsProgressAndAnswer) {
   Conversation conversation(worker_);
   conversation.OnProgress({.phase = "step", .steps_done = 3});
   Report report;
   report.message = "all is well";
-  EXPECT_THAT(conversation.End(report), IsOk());
+  EXPECT_THAT(conversation.Answer(report), IsOk());
   EXPECT_EQ(std::get<Progress>(Receive()).steps_done, 3);
   EXPECT_EQ(std::get<Report>(Receive()), report);
 }
 
-// The process that ends is a child without threads of its own.
-TEST_F(ConversationTest, EndsTheProcessWhenTheDaemonIsGone) {
-  const pid_t child = fork();
-  if (child == 0) {
+// How a child process without threads of its own ends when the daemon is gone.
+class OrphanTest : public ConversationTest {
+ protected:
+  int EndAfter(void (*act)(Conversation& conversation)) {
+    const pid_t child = fork();
+    if (child == 0) {
+      close(daemon_);
+      Conversation conversation(worker_);
+      act(conversation);
+      conversation.EndWithTheDaemon();
+      for (;;) pause();
+    }
     close(daemon_);
-    Conversation conversation(worker_);
-    conversation.EndWithTheDaemon();
-    for (;;) pause();
+    daemon_ = -1;
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    return WEXITSTATUS(status);
   }
-  close(daemon_);
-  daemon_ = -1;
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_NE(WEXITSTATUS(status), 0);
+};
+
+TEST_F(OrphanTest, EndsAtOnceInTheMiddleOfAnOrder) {
+  EXPECT_NE(EndAfter([](Conversation&) {}), 0);
+}
+
+TEST_F(OrphanTest, EndsWellBetweenOrders) {
+  EXPECT_EQ(EndAfter([](Conversation& conversation) {
+              conversation.Answer(Report{}).IgnoreError();
+            }),
+            0);
 }
 
 }  // namespace

@@ -21,6 +21,14 @@ constexpr char kTraceback[] =
     "\n"
     "RuntimeError: ";
 
+// Two requests failed, the last for good.
+Span Unmet() {
+  Span span;
+  span.failed_requests = 2;
+  span.unmet = FailedRequest{.asked = MiB(2), .allocated = {}, .reserved = {}};
+  return span;
+}
+
 struct EndingCase {
   std::string name;
   std::string what;
@@ -45,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::ValuesIn<EndingCase>({
         {"TheTypeAloneIsMemory",
          "no words",
-         {.out_of_memory_type = true, .failed_requests = 0},
+         {.out_of_memory_type = true},
          EndKind::kOutOfMemory,
          "no words"},
         {"MemoryThroughTorchScript",
@@ -79,15 +87,15 @@ INSTANTIATE_TEST_SUITE_P(
          EndKind::kOutOfMemory,
          "Storage size calculation overflowed with "
          "sizes=[4611686018427387904]"},
-        {"FailedRequestsMakeUnknownWordsMemory",
+        {"AnUnmetRequestMakesUnknownWordsMemory",
          "something inside a library",
-         {.out_of_memory_type = false, .failed_requests = 2},
+         {.span = Unmet()},
          EndKind::kOutOfMemory,
          "something inside a library"},
         {"ABakedBatchIsAShapeEvenIfCudnnHadRetried",
          std::string(kTraceback) +
              "shape '[2, 16]' is invalid for input of size 48",
-         {.out_of_memory_type = false, .failed_requests = 2},
+         {.span = Unmet()},
          EndKind::kShapeRefused,
          "shape '[2, 16]' is invalid for input of size 48"},
         {"OperandsThatDoNotGoTogether",

@@ -48,6 +48,22 @@ TEST(TraceWriterTest, WritesEachNameOnce) {
   EXPECT_THAT(file.Names(), ElementsAre("aten::add", "", "aten::mul"));
 }
 
+TEST(TraceWriterTest, ForgetsEverythingOnRestart) {
+  const MemoryFile file(1);
+  const auto writer = TraceWriter::Map(file.descriptor()).value();
+  writer->Intern("aten::add");
+  writer->Append(Alloc(1));
+  writer->Append(Alloc(2));  // lost
+  writer->Restart();
+  EXPECT_EQ(file.Header().record_count, 0u);
+  EXPECT_EQ(file.Header().records_lost, 0u);
+  EXPECT_THAT(file.Names(), ElementsAre());
+  EXPECT_EQ(writer->Intern("aten::mul"), 0u);
+  writer->Append(Alloc(3));
+  EXPECT_THAT(file.Names(), ElementsAre("aten::mul"));
+  EXPECT_EQ(file.Records().at(0).bytes, 3u);
+}
+
 TEST(TraceWriterTest, CutsLongNames) {
   const MemoryFile file(4);
   const auto writer = TraceWriter::Map(file.descriptor()).value();

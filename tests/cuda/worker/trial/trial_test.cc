@@ -30,6 +30,12 @@ Peaks PeaksOf(int64_t bytes) {
 class CountingDevice : public Device {
  public:
   std::optional<Bytes> cap() const override { return Bytes(4096); }
+  absl::Status SetCap(std::optional<Bytes>) override {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Bytes> Renew() override { return Bytes(0); }
+  absl::Status ReleaseCache() override { return absl::OkStatus(); }
+  Prepared Identity() const override { return {}; }
   void BeginSpan() override { ++spans_; }
   Span ReadSpan() override {
     return {.peaks = PeaksOf(100 * spans_),
@@ -49,13 +55,15 @@ class CountingDevice : public Device {
 class ScriptedExecution : public Execution {
  public:
   std::optional<Failure> Load() override { return load; }
-  std::optional<Failure> RunStep(int index) override {
+  std::optional<Failure> Begin(const TrialRequest&) override { return begin; }
+  std::optional<Failure> RunStep(const TrialStep& step) override {
     ++steps_run;
-    return index == failing_step ? failure : std::nullopt;
+    return step.phase == failing_phase ? failure : std::nullopt;
   }
 
   std::optional<Failure> load;
-  int failing_step = -1;
+  std::optional<Failure> begin;
+  std::string failing_phase;
   std::optional<Failure> failure = Failure{
       .end = EndKind::kOutOfMemory, .field = "", .message = "memory is out"};
   int steps_run = 0;
@@ -75,9 +83,9 @@ class NotingListener : public TrialListener {
 class RunTrialTest : public ::testing::Test {
  protected:
   Report Run(int steps) {
-    TrialRequest request;
-    request.steps = steps;
-    return RunTrial(request, device_, execution_, recorder_, listener_);
+    request_.steps = steps;
+    const LoadResult load = RunLoad(device_, execution_, recorder_, listener_);
+    return RunSteps(request_, load, device_, execution_, recorder_, listener_);
   }
 
   std::vector<std::string> Phases() const {
@@ -88,6 +96,7 @@ class RunTrialTest : public ::testing::Test {
     return phases;
   }
 
+  TrialRequest request_;
   MemoryFile file_{100};
   std::unique_ptr<TraceWriter> writer_ =
       TraceWriter::Map(file_.descriptor()).value();
@@ -123,6 +132,32 @@ TEST_F(RunTrialTest, MarksPhasesInTheTrace) {
   EXPECT_THAT(Phases(), ElementsAre("load", "step0", "step1", "end"));
 }
 
+TEST_F(RunTrialTest, RunsWhatComesBetweenStepsAndOneMore) {
+  request_.options.also_batches = {3, 5};
+  request_.options.evaluation_batch = 64;
+  const Report report = Run(1);
+  EXPECT_THAT(Phases(), ElementsAre("load", "step0", "also0", "also1",
+                                    "evaluate", "again", "end"));
+  ASSERT_EQ(report.steps.size(), 5u);
+  EXPECT_EQ(report.steps[0].kind, StepKind::kStep);
+  EXPECT_EQ(report.steps[0].batch, 0);  // the trial's own
+  EXPECT_EQ(report.steps[2].kind, StepKind::kOtherBatch);
+  EXPECT_EQ(report.steps[2].batch, 5);
+  EXPECT_EQ(report.steps[3].kind, StepKind::kEvaluation);
+  EXPECT_EQ(report.steps[3].batch, 64);
+  EXPECT_EQ(report.steps[4].kind, StepKind::kAgain);
+  EXPECT_EQ(report.steps[4].batch, 0);
+}
+
+TEST_F(RunTrialTest, FailsIfWhatComesBetweenStepsFails) {
+  request_.options.evaluation_batch = 64;
+  execution_.failing_phase = "evaluate";
+  const Report report = Run(2);
+  EXPECT_EQ(report.end, EndKind::kOutOfMemory);
+  ASSERT_EQ(report.steps.size(), 3u);
+  EXPECT_EQ(report.steps.back().kind, StepKind::kEvaluation);
+}
+
 TEST_F(RunTrialTest, RunsNoStepIfLoadingFails) {
   execution_.load = BadRequest("mode", "was traced in eval mode");
   const Report report = Run(2);
@@ -135,8 +170,16 @@ TEST_F(RunTrialTest, RunsNoStepIfLoadingFails) {
   EXPECT_THAT(listener_.notes, ElementsAre("load 0"));
 }
 
+TEST_F(RunTrialTest, RunsNoStepIfTheBatchIsRefused) {
+  execution_.begin = BadRequest("inputs", "too large");
+  const Report report = Run(2);
+  EXPECT_EQ(report.field, "inputs");
+  EXPECT_TRUE(report.failed_while_loading);
+  EXPECT_EQ(execution_.steps_run, 0);
+}
+
 TEST_F(RunTrialTest, EndsWithTheStepThatFailed) {
-  execution_.failing_step = 1;
+  execution_.failing_phase = "step1";
   const Report report = Run(4);
   EXPECT_EQ(report.end, EndKind::kOutOfMemory);
   EXPECT_EQ(report.message, "memory is out");

@@ -1,0 +1,119 @@
+#include "cuda/worker/trial/call_events.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "cuda/worker/trial/live_bytes.h"
+
+namespace memplan::gpu {
+namespace {
+
+bool IsGrowth(TraceEvent event) {
+  return event == TraceEvent::kSegmentAlloc || event == TraceEvent::kSegmentMap;
+}
+
+bool IsShrinkage(TraceEvent event) {
+  return event == TraceEvent::kSegmentFree ||
+         event == TraceEvent::kSegmentUnmap;
+}
+
+// The index of the allocation that is the largest scratch.
+std::optional<size_t> LargestScratch(std::span<const TraceRecord> events) {
+  std::map<uint64_t, size_t> live;  // by address
+  std::optional<size_t> largest;
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (events[i].event == TraceEvent::kAlloc) live[events[i].address] = i;
+    if (events[i].event != TraceEvent::kFree) continue;
+    const auto block = live.find(events[i].address);
+    if (block == live.end()) continue;
+    const size_t begun = block->second;
+    live.erase(block);
+    if (!largest || events[begun].bytes > events[*largest].bytes) {
+      largest = begun;
+    }
+  }
+  return largest;
+}
+
+// Bytes held from the device by segments: before the call, and as it goes on.
+class HeldSegments {
+ public:
+  explicit HeldSegments(int64_t held) : held_(held) {}
+
+  void Follow(const TraceRecord& event) {
+    const auto bytes = static_cast<int64_t>(event.bytes);
+    if (IsGrowth(event.event)) held_ += bytes;
+    if (IsShrinkage(event.event)) held_ -= bytes;
+  }
+  int64_t held() const { return held_; }
+
+ private:
+  int64_t held_;
+};
+
+// The same without segments, by blocks as the cap counts them.
+class HeldBlocks {
+ public:
+  explicit HeldBlocks(int64_t held) : held_(held) {}
+
+  void Follow(const TraceRecord& event) {
+    if (event.event == TraceEvent::kAlloc) held_ += Block(event);
+    if (event.event == TraceEvent::kFree) held_ -= Block(event);
+  }
+  int64_t held() const { return held_; }
+
+ private:
+  static int64_t Block(const TraceRecord& event) {
+    return RoundedToUnits(Bytes(static_cast<int64_t>(event.bytes))).count();
+  }
+
+  int64_t held_;
+};
+
+template <typename Holding>
+int64_t HeldAfter(Holding holding, std::span<const TraceRecord> events) {
+  for (const TraceRecord& event : events) holding.Follow(event);
+  return holding.held();
+}
+
+}  // namespace
+
+CallPlan PlanOfEvents(std::span<const TraceRecord> events) {
+  CallPlan plan;
+  std::map<uint64_t, uint32_t> live;  // requests by address
+  uint32_t requests = 0;
+  for (const TraceRecord& event : events) {
+    if (event.event == TraceEvent::kAlloc && event.bytes > 0) {
+      live[event.address] = requests;
+      plan.push_back(
+          {.request = requests++, .bytes = static_cast<int64_t>(event.bytes)});
+    } else if (event.event == TraceEvent::kFree) {
+      const auto block = live.find(event.address);
+      if (block == live.end()) continue;
+      plan.push_back({.request = block->second, .bytes = 0});
+      live.erase(block);
+    }
+  }
+  return plan;
+}
+
+std::optional<Bytes> RefusingCap(Bytes held,
+                                 std::span<const TraceRecord> events) {
+  const std::optional<size_t> scratch = LargestScratch(events);
+  if (!scratch.has_value()) return std::nullopt;
+  const bool has_segments = std::any_of(
+      events.begin(), events.end(),
+      [](const TraceRecord& event) { return IsGrowth(event.event); });
+  const auto until = events.first(*scratch + 1);
+  if (!has_segments) {
+    return Bytes(HeldAfter(HeldBlocks(held.count()), until) - 1);
+  }
+  if (*scratch == 0 || !IsGrowth(events[*scratch - 1].event)) {
+    return std::nullopt;
+  }
+  return Bytes(HeldAfter(HeldSegments(held.count()), until) - 1);
+}
+
+}  // namespace memplan::gpu
