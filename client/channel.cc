@@ -12,6 +12,9 @@ constexpr int kMaxAnswerBytes = 64 << 20;
 
 constexpr char kServiceConfig[] = R"({"methodConfig": [{
   "name": [
+    {"service": "memplan.v1.AdmissionService", "method": "Check"},
+    {"service": "memplan.v1.AdmissionService", "method": "GetReservation"},
+    {"service": "memplan.v1.AdmissionService", "method": "ListReservations"},
     {"service": "memplan.v1.ModelService", "method": "GetModel"},
     {"service": "memplan.v1.ModelService", "method": "ListModels"},
     {"service": "memplan.v1.DeviceService", "method": "ListDevices"},

@@ -41,6 +41,7 @@ bool HasEnded(v1::ProbeState state) {
 Client::Client(ClientOptions options) : options_(std::move(options)) {
   const std::shared_ptr<grpc::Channel> channel =
       MakeChannel(options_.address, options_.tls);
+  admission_ = v1::AdmissionService::NewStub(channel);
   models_ = v1::ModelService::NewStub(channel);
   devices_ = v1::DeviceService::NewStub(channel);
   plans_ = v1::PlanService::NewStub(channel);
@@ -66,20 +67,6 @@ absl::Status Client::FromRpc(const grpc::Status& rpc) const {
                      "; look at its log, or wait longer with --timeout"));
   }
   return status;
-}
-
-template <typename Stub, typename Request, typename Response>
-absl::StatusOr<Response> Client::Call(
-    Stub& stub,
-    grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                 Response*),
-    const Request& request) {
-  grpc::ClientContext context;
-  SetDeadline(context, options_.timeout);
-  Response response;
-  MEMPLAN_RETURN_IF_ERROR(
-      FromRpc((stub.*method)(&context, request, &response)));
-  return response;
 }
 
 void Client::SetSendDeadline(grpc::ClientContext& context,

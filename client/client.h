@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "client/address.h"
 #include "client/tls.h"
+#include "memplan/v1/admission_service.grpc.pb.h"
 #include "memplan/v1/device_service.grpc.pb.h"
 #include "memplan/v1/model_service.grpc.pb.h"
 #include "memplan/v1/plan_service.grpc.pb.h"
@@ -123,6 +124,25 @@ class Client {
                                       const WatchObserver& observer,
                                       const std::stop_token& stop);
 
+  // Judges a job; holds nothing.
+  absl::StatusOr<v1::CheckResponse> Check(const v1::Job& job);
+  // Tried again as CreateProbe, with the request's own `request_id`.
+  absl::StatusOr<v1::ReserveResponse> Reserve(
+      const v1::ReserveRequest& request);
+  // Waits up to `patience` for room, in calls of a few minutes that keep the
+  // place in line by the request_id, which must be there. `stop` ends it.
+  absl::StatusOr<v1::WaitForMemoryResponse> WaitForMemory(
+      const v1::ReserveRequest& request, std::chrono::milliseconds patience,
+      const std::stop_token& stop);
+  absl::StatusOr<v1::Reservation> Renew(const v1::RenewRequest& request);
+  absl::StatusOr<v1::Reservation> Adopt(const v1::AdoptRequest& request);
+  absl::StatusOr<v1::Reservation> Release(const v1::ReleaseRequest& request);
+  absl::StatusOr<v1::Reservation> ReportOutcome(
+      const v1::ReportOutcomeRequest& request);
+  // All reservations: every page in one answer.
+  absl::StatusOr<v1::ListReservationsResponse> ListReservations(
+      bool show_ended, const std::string& device_id);
+
   // Replays the text of a trace.
   absl::StatusOr<v1::ReplayResponse> Replay(const v1::ReplayHeader& header,
                                             std::string_view trace);
@@ -158,13 +178,35 @@ class Client {
   void SetSendDeadline(grpc::ClientContext& context, int64_t bytes) const;
   absl::Status FromRpc(const grpc::Status& status) const;
 
+  absl::StatusOr<v1::WaitForMemoryResponse> WaitForMemoryOnce(
+      const v1::ReserveRequest& request, std::chrono::milliseconds patience,
+      const std::stop_token& stop);
+
   ClientOptions options_;
+  std::unique_ptr<v1::AdmissionService::StubInterface> admission_;
   std::unique_ptr<v1::ModelService::StubInterface> models_;
   std::unique_ptr<v1::DeviceService::StubInterface> devices_;
   std::unique_ptr<v1::PlanService::StubInterface> plans_;
   std::unique_ptr<v1::ProbeService::StubInterface> probes_;
   std::unique_ptr<v1::ServerService::StubInterface> server_;
 };
+
+template <typename Stub, typename Request, typename Response>
+absl::StatusOr<Response> Client::Call(
+    Stub& stub,
+    grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                 Response*),
+    const Request& request) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + options_.timeout);
+  Response response;
+  if (absl::Status status =
+          FromRpc((stub.*method)(&context, request, &response));
+      !status.ok()) {
+    return status;
+  }
+  return response;
+}
 
 }  // namespace memplan
 

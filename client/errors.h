@@ -24,6 +24,9 @@ enum ExitCode : int {
   kExitNever = 4,
   kExitUnreachable = 5,
   kExitNoPermission = 6,
+  kExitUnknown = 7,
+  // `memplan run` for what is not its command's: other codes are.
+  kExitRunFailed = 125,
 };
 
 // The same code and message; each detail becomes a payload under its type URL.

@@ -18,8 +18,9 @@ constexpr char kDescription[] =
 
 constexpr char kFooter[] =
     R"(The answer goes to standard output, everything else to standard error.
-Exit codes: 0 done or fits, 1 error, 2 usage, 4 never fits, 5 daemon
-unreachable, 6 no permission; 128 + N after signal N.
+Exit codes: 0 done or fits, 1 error, 2 usage, 3 not now, 4 never fits, 5 daemon
+unreachable, 6 no permission, 7 unknown; 128 + N after signal N. `run` passes on
+its command's and has 125 for its own failures.
 Every verb has its own --help. More in docs/cli.md.)";
 
 // The verb the arguments name, for the hint below an error.
@@ -51,6 +52,15 @@ int RunCommandLine(const std::vector<std::string>& arguments,
   AddEstimateVerb(app, command);
   AddModelsVerb(app, command);
   AddDevicesVerb(app, command);
+  AddCheckVerb(app, command);
+  AddReserveVerb(app, command);
+  AddWaitVerb(app, command);
+  AddRenewVerb(app, command);
+  AddAdoptVerb(app, command);
+  AddReleaseVerb(app, command);
+  AddReservationsVerb(app, command);
+  AddRunVerb(app, command);
+  AddTopVerb(app, command);
   AddStatusVerb(app, command);
   AddLogLevelVerb(app, command);
   try {
@@ -63,8 +73,10 @@ int RunCommandLine(const std::vector<std::string>& arguments,
     console.out() << version.what() << "\n";
     return kExitDone;
   } catch (const CLI::ParseError& error) {
-    return console.Fail(UsageError(
-        absl::StrCat(error.what(), "\n  see ", VerbOf(app), " --help")));
+    const std::string verb = VerbOf(app);
+    const int code = console.Fail(
+        UsageError(absl::StrCat(error.what(), "\n  see ", verb, " --help")));
+    return verb == "memplan run" ? kExitRunFailed : code;
   }
   return command(console);
 }

@@ -13,6 +13,15 @@ namespace memplan {
 // Does the work and returns the code to exit with.
 using Command = std::function<int(Console& console)>;
 
+void AddCheckVerb(CLI::App& app, Command& command);
+void AddReserveVerb(CLI::App& app, Command& command);
+void AddWaitVerb(CLI::App& app, Command& command);
+void AddRenewVerb(CLI::App& app, Command& command);
+void AddAdoptVerb(CLI::App& app, Command& command);
+void AddReleaseVerb(CLI::App& app, Command& command);
+void AddReservationsVerb(CLI::App& app, Command& command);
+void AddRunVerb(CLI::App& app, Command& command);
+void AddTopVerb(CLI::App& app, Command& command);
 void AddModelsVerb(CLI::App& app, Command& command);
 void AddDevicesVerb(CLI::App& app, Command& command);
 void AddProbeVerb(CLI::App& app, Command& command);

@@ -108,6 +108,31 @@ class OpenNvmlDevices final : public NvmlDevices {
     return static_cast<int32_t>(count);
   }
 
+  std::vector<GpuIdentity> Instances(int32_t index) override {
+    std::vector<GpuIdentity> identities;
+    for (NvmlDevice instance : InstanceHandles(HandleOf(index))) {
+      identities.push_back(ReadIdentity(nvml(), instance));
+    }
+    return identities;
+  }
+
+  Device ReadInstance(int32_t index, const GpuIdentity& instance) override {
+    Device device;
+    device.id = instance.id;
+    device.display_name = instance.display_name;
+    device.pci_bus_id = instance.pci_bus_id;
+    device.driver_version = DriverVersion();
+    for (NvmlDevice handle : InstanceHandles(HandleOf(index))) {
+      if (ReadIdentity(nvml(), handle).id != instance.id) continue;
+      if (absl::Status read = ReadMemory(handle, device); !read.ok()) {
+        device.read_error = std::string(read.message());
+      }
+      return device;
+    }
+    device.read_error = "the GPU has no such MIG instance any more";
+    return device;
+  }
+
   Device Read(int32_t index, const GpuIdentity& known) override {
     Device device;
     device.nvml_index = index;
@@ -127,6 +152,44 @@ class OpenNvmlDevices final : public NvmlDevices {
     return text;
   }
 
+  // Null if there is none.
+  NvmlDevice HandleOf(int32_t index) const {
+    NvmlDevice handle = nullptr;
+    const NvmlReturn found = nvml().DeviceGetHandleByIndex(
+        static_cast<unsigned int>(index), &handle);
+    return found == NvmlReturn::kSuccess ? handle : nullptr;
+  }
+
+  bool IsInMigMode(NvmlDevice handle) const {
+    unsigned int current = 0;
+    unsigned int pending = 0;
+    return nvml().DeviceGetMigMode != nullptr &&
+           nvml().DeviceGetMigMode(handle, &current, &pending) ==
+               NvmlReturn::kSuccess &&
+           current == 1;
+  }
+
+  // Those of the places for instances that are taken.
+  std::vector<NvmlDevice> InstanceHandles(NvmlDevice gpu) const {
+    std::vector<NvmlDevice> handles;
+    unsigned int places = 0;
+    if (gpu == nullptr || !IsInMigMode(gpu) ||
+        nvml().DeviceGetMaxMigDeviceCount == nullptr ||
+        nvml().DeviceGetMigDeviceHandleByIndex == nullptr ||
+        nvml().DeviceGetMaxMigDeviceCount(gpu, &places) !=
+            NvmlReturn::kSuccess) {
+      return handles;
+    }
+    for (unsigned int place = 0; place < places; ++place) {
+      NvmlDevice handle = nullptr;
+      if (nvml().DeviceGetMigDeviceHandleByIndex(gpu, place, &handle) ==
+          NvmlReturn::kSuccess) {
+        handles.push_back(handle);
+      }
+    }
+    return handles;
+  }
+
   // The name comes first, so that a device that is lost is at least named.
   absl::Status ReadDevice(int32_t index, const GpuIdentity& known,
                           Device& device) const {
@@ -142,6 +205,12 @@ class OpenNvmlDevices final : public NvmlDevices {
     device.pci_bus_id = identity.pci_bus_id;
     MEMPLAN_RETURN_IF_ERROR(
         library_->Check(found, "nvmlDeviceGetHandleByIndex_v2"));
+    device.is_partitioned = IsInMigMode(handle);
+    unsigned int minor = 0;
+    if (nvml().DeviceGetMinorNumber != nullptr &&
+        nvml().DeviceGetMinorNumber(handle, &minor) == NvmlReturn::kSuccess) {
+      device.minor_number = static_cast<int32_t>(minor);
+    }
     return ReadMemory(handle, device);
   }
 

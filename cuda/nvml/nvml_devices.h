@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "planner/admission/device.h"
@@ -40,6 +41,13 @@ class NvmlDevices {
   // and is called what it was before, since one that is lost no longer tells its
   // name: `known`, or StandInId if that is empty.
   virtual Device Read(int32_t index, const GpuIdentity& known) = 0;
+
+  // What the MIG instances of that GPU are called; empty if it is in no MIG mode,
+  // has none, or does not say.
+  virtual std::vector<GpuIdentity> Instances(int32_t index) = 0;
+
+  // Reads one of those. One that is there no more has a `read_error`.
+  virtual Device ReadInstance(int32_t index, const GpuIdentity& instance) = 0;
 };
 
 }  // namespace memplan::gpu

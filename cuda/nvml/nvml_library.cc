@@ -77,6 +77,12 @@ absl::Status NvmlLibrary::FindFunctions() {
            f.DeviceGetComputeRunningProcesses) &&
       Find(handle_, symbol = "nvmlDeviceGetGraphicsRunningProcesses_v3",
            f.DeviceGetGraphicsRunningProcesses);
+  (void)Find(handle_, "nvmlDeviceGetMinorNumber", f.DeviceGetMinorNumber);
+  (void)Find(handle_, "nvmlDeviceGetMigMode", f.DeviceGetMigMode);
+  (void)Find(handle_, "nvmlDeviceGetMaxMigDeviceCount",
+             f.DeviceGetMaxMigDeviceCount);
+  (void)Find(handle_, "nvmlDeviceGetMigDeviceHandleByIndex",
+             f.DeviceGetMigDeviceHandleByIndex);
   if (found) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("the driver's NVML has no ",
                                              symbol, "; driver ", kOldestDriver,

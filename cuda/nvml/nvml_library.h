@@ -78,6 +78,13 @@ struct NvmlFunctions {
                                                  NvmlProcess*) = nullptr;
   NvmlReturn (*DeviceGetGraphicsRunningProcesses)(NvmlDevice, unsigned int*,
                                                   NvmlProcess*) = nullptr;
+  // These may be missing; null then.
+  NvmlReturn (*DeviceGetMinorNumber)(NvmlDevice, unsigned int*) = nullptr;
+  NvmlReturn (*DeviceGetMigMode)(NvmlDevice, unsigned int*,
+                                 unsigned int*) = nullptr;
+  NvmlReturn (*DeviceGetMaxMigDeviceCount)(NvmlDevice, unsigned int*) = nullptr;
+  NvmlReturn (*DeviceGetMigDeviceHandleByIndex)(NvmlDevice, unsigned int,
+                                                NvmlDevice*) = nullptr;
 };
 
 // An open, initialised NVML. Thread-safe, as its functions are. The destructor

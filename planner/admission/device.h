@@ -3,12 +3,12 @@
 #ifndef MEMPLAN_PLANNER_ADMISSION_DEVICE_H_
 #define MEMPLAN_PLANNER_ADMISSION_DEVICE_H_
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "planner/base/bytes.h"
 
 namespace memplan {
@@ -17,6 +17,7 @@ struct DeviceProcess {
   int64_t pid = 0;  // in the host's numbering
   std::string name;
   std::optional<Bytes> used;
+  bool residual = false;  // it has ended, and its memory is still counted
 };
 
 struct Device {
@@ -30,12 +31,16 @@ struct Device {
   std::optional<Bytes> unattributed;
   std::vector<DeviceProcess> processes;  // the largest first
   std::string pci_bus_id;
-  std::optional<int32_t> nvml_index;
+  std::optional<int32_t> nvml_index;    // nvidia-smi's order
+  std::optional<int32_t> cuda_index;    // with CUDA_DEVICE_ORDER=PCI_BUS_ID
+  std::optional<int32_t> minor_number;  // /dev/nvidiaN
+  std::string parent_id;        // of a MIG instance: the GPU it is a part of
+  bool is_partitioned = false;  // a GPU whose MIG instances are devices
   std::string driver_version;
   std::string read_error;   // empty if the last reading succeeded
   int64_t snapshot_id = 0;  // goes up with every reading; 0: never read
   // When the last reading ended; unset if none has.
-  std::optional<std::chrono::system_clock::time_point> sample_time;
+  std::optional<absl::Time> sample_time;
 };
 
 }  // namespace memplan

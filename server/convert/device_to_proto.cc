@@ -23,13 +23,19 @@ v1::Device ToProto(const Device& device) {
     added->set_pid(process.pid);
     added->set_name(process.name);
     if (process.used) added->set_used_bytes(process.used->count());
+    added->set_residual(process.residual);
   }
   proto.set_pci_bus_id(device.pci_bus_id);
   if (device.nvml_index) proto.set_nvml_index(*device.nvml_index);
+  if (device.cuda_index) proto.set_cuda_index(*device.cuda_index);
+  if (device.minor_number) proto.set_minor_number(*device.minor_number);
+  proto.set_parent_id(device.parent_id);
+  proto.set_is_partitioned(device.is_partitioned);
   proto.set_driver_version(device.driver_version);
   proto.set_snapshot_id(device.snapshot_id);
   if (device.sample_time) {
-    *proto.mutable_sample_time() = ToTimestamp(*device.sample_time);
+    *proto.mutable_sample_time() =
+        ToTimestamp(absl::ToChronoTime(*device.sample_time));
   }
   proto.set_read_error(device.read_error);
   return proto;

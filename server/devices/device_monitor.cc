@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "server/base/reason.h"
 #include "server/devices/device_table.h"
 
@@ -157,7 +158,7 @@ void DeviceMonitor::State::StartReading(
 
 void DeviceMonitor::State::KeepReading(PolledDevice& device, Device read) {
   read.snapshot_id = ++readings;
-  read.sample_time = std::chrono::system_clock::now();
+  read.sample_time = absl::Now();
   device.last = std::make_shared<const Device>(std::move(read));
 }
 

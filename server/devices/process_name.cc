@@ -20,6 +20,17 @@ bool SeesHostProcesses(const std::string& root) {
   return !error && target == kHostPidNamespace;
 }
 
+bool ProcessHasEnded(int64_t pid, const std::string& root) {
+  std::ifstream file(root + "/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  if (line.empty()) return true;
+  // The state stands after the name's last bracket.
+  const size_t end_of_name = line.rfind(") ");
+  return end_of_name != std::string::npos &&
+         line.compare(end_of_name + 2, 1, "Z") == 0;
+}
+
 std::string ProcessName(int64_t pid, const std::string& root) {
   std::ifstream file(root + "/proc/" + std::to_string(pid) + "/comm");
   std::string name;

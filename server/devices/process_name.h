@@ -12,6 +12,9 @@ namespace memplan {
 // True if /proc below `root` numbers processes as the host does.
 bool SeesHostProcesses(const std::string& root = "");
 
+// True if the process has ended or is a zombie, by /proc below `root`.
+bool ProcessHasEnded(int64_t pid, const std::string& root = "");
+
 // The executable's name (/proc/PID/comm below `root`), or empty.
 std::string ProcessName(int64_t pid, const std::string& root = "");
 

@@ -90,6 +90,18 @@ bool Flag(const json& object, const std::string& pointer, const char* name) {
   return found->get<bool>();
 }
 
+std::optional<int32_t> Number(const json& object, const std::string& pointer,
+                              const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end()) return std::nullopt;
+  constexpr uint64_t kMost = 1024;
+  if (!found->is_number_unsigned() || found->get<uint64_t>() > kMost) {
+    throw WrongScript(pointer + "/" + name,
+                      "a number from 0 to 1024 is needed");
+  }
+  return found->get<int32_t>();
+}
+
 const json& Array(const json& object, const std::string& pointer,
                   const char* name) {
   static const json none = json::array();
@@ -102,14 +114,15 @@ const json& Array(const json& object, const std::string& pointer,
 }
 
 DeviceProcess ProcessFrom(const json& object, const std::string& pointer) {
-  CheckObject(object, pointer, {"pid", "name", "used"});
+  CheckObject(object, pointer, {"pid", "name", "used", "residual"});
   const auto pid = object.find("pid");
   if (pid == object.end() || !pid->is_number_unsigned()) {
     throw WrongScript(pointer + "/pid", "a pid is needed, such as 4711");
   }
   return {.pid = pid->get<int64_t>(),
           .name = Text(object, pointer, "name"),
-          .used = Amount(object, pointer, "used")};
+          .used = Amount(object, pointer, "used"),
+          .residual = Flag(object, pointer, "residual")};
 }
 
 // The laws of a device: total = driver reserve + used + free, and what no known
@@ -142,13 +155,22 @@ void Complete(Device& device, const std::string& pointer) {
 Device DeviceFrom(const json& object, const std::string& pointer) {
   CheckObject(object, pointer,
               {"id", "name", "total", "driver_reserve", "used", "processes",
-               "driver_version", "read_error", "hangs"});
+               "driver_version", "read_error", "hangs", "pci", "nvml_index",
+               "cuda_index", "minor_number", "parent", "partitioned"});
   Device device;
   device.id = Text(object, pointer, "id");
   device.is_cpu = device.id == "cpu";
-  if (!device.is_cpu && !device.id.starts_with("GPU-")) {
-    throw WrongScript(pointer + "/id", "`cpu` or a text that begins with GPU-");
+  if (!device.is_cpu && !device.id.starts_with("GPU-") &&
+      !device.id.starts_with("MIG-")) {
+    throw WrongScript(pointer + "/id",
+                      "`cpu` or a text that begins with GPU- or MIG-");
   }
+  device.pci_bus_id = Text(object, pointer, "pci");
+  device.nvml_index = Number(object, pointer, "nvml_index");
+  device.cuda_index = Number(object, pointer, "cuda_index");
+  device.minor_number = Number(object, pointer, "minor_number");
+  device.parent_id = Text(object, pointer, "parent");
+  device.is_partitioned = Flag(object, pointer, "partitioned");
   device.display_name = Text(object, pointer, "name");
   device.total = Amount(object, pointer, "total");
   device.driver_reserve = Amount(object, pointer, "driver_reserve");
@@ -274,6 +296,12 @@ class ScriptSource final : public DeviceSource {
     unread.is_cpu = device.is_cpu;
     unread.display_name = device.display_name;
     unread.driver_version = device.driver_version;
+    unread.pci_bus_id = device.pci_bus_id;
+    unread.nvml_index = device.nvml_index;
+    unread.cuda_index = device.cuda_index;
+    unread.minor_number = device.minor_number;
+    unread.parent_id = device.parent_id;
+    unread.is_partitioned = device.is_partitioned;
     return unread;
   }
 

@@ -5,8 +5,10 @@
 //   {"devices": [{"id": "GPU-a", "name": "H200", "total": "140GiB",
 //                 "driver_reserve": "600MiB", "used": "70GiB",
 //                 "driver_version": "570.1", "read_error": "", "hangs": false,
+//                 "pci": "00000000:17:00.0", "nvml_index": 0, "cuda_index": 1,
+//                 "minor_number": 0, "parent": "", "partitioned": false,
 //                 "processes": [{"pid": 4711, "name": "python",
-//                                "used": "70GiB"}]}],
+//                                "used": "70GiB", "residual": false}]}],
 //    "gpu_absence_reason": "the driver is not loaded"}
 //
 // Amounts are bytes, or texts with a unit; only `id` is needed, and what is left

@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -74,6 +75,13 @@ class ProbeJobs {
     // Asked before a probe starts, on its device's thread. Empty: probes start
     // whatever the devices have left.
     ReadDevice read_device = {};
+    // Asked before a probe starts for which the reading has room: holds that
+    // until what it returns is gone, or says what is missing. Empty: nothing is
+    // held.
+    using Room = std::variant<std::shared_ptr<void>, WaitingFor>;
+    std::function<Room(const Probe&, const Device&)> hold_room = {};
+    // Told of each probe that has ended and is saved, on its device's thread.
+    std::function<void(const Probe&)> on_end = {};
     // Reads a trace that a trial left. Empty: searches only bisect.
     std::function<absl::StatusOr<Trace>(const std::string& path)> read_trace =
         {};

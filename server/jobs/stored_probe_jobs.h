@@ -81,7 +81,12 @@ class StoredProbeJobs : public ProbeJobs {
   // With mutex_ held: the next probe that may run; says of those before it what
   // they wait for.
   ProbePtr TakeRunnable(const std::string& device_id,
-                        const std::optional<DeviceReading>& reading);
+                        const std::optional<DeviceReading>& reading,
+                        std::shared_ptr<void>& held);
+  // What is missing for `probe`, or nothing with its room in `held`.
+  std::optional<WaitingFor> HoldRoom(
+      const Probe& probe, const std::optional<DeviceReading>& reading,
+      std::shared_ptr<void>& held) const;
 
   // The same thread, about the probe that it took.
   void RunProbe(Probe probe, RunningProbe& running,

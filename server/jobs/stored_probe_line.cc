@@ -17,7 +17,8 @@ void StoredProbeJobs::RunDevice(const std::string& device_id) {
     const std::optional<DeviceReading> reading = ReadDevice(device_id);
     lock.lock();
     if (draining_) return;
-    const ProbePtr next = TakeRunnable(device_id, reading);
+    std::shared_ptr<void> held;
+    const ProbePtr next = TakeRunnable(device_id, reading, held);
     TellWatchers();
     if (next == nullptr) {
       WaitForAChange(lock);
@@ -28,6 +29,7 @@ void StoredProbeJobs::RunDevice(const std::string& device_id) {
     running_[device_id] = &running;
     lock.unlock();
     RunProbe(*next, running, reading);
+    held = nullptr;
     lock.lock();
     running_.erase(device_id);
     table_.Release(device_id);
@@ -50,7 +52,8 @@ void StoredProbeJobs::WaitForAChange(std::unique_lock<std::mutex>& lock) {
 }
 
 ProbeJobs::ProbePtr StoredProbeJobs::TakeRunnable(
-    const std::string& device_id, const std::optional<DeviceReading>& reading) {
+    const std::string& device_id, const std::optional<DeviceReading>& reading,
+    std::shared_ptr<void>& held) {
   std::vector<std::pair<std::string, WaitingFor>> waiting;
   const auto may_run = [&](const Probe& probe) {
     std::optional<WaitingFor> missing;
@@ -58,6 +61,7 @@ ProbeJobs::ProbePtr StoredProbeJobs::TakeRunnable(
     if (auto why = starts_.WhyResting(std::chrono::steady_clock::now())) {
       missing = WaitingFor{WaitingReason::kWorkers, *std::move(why)};
     }
+    if (!missing) missing = HoldRoom(probe, reading, held);
     if (!missing) return true;
     waiting.emplace_back(probe.id, *std::move(missing));
     return false;
@@ -67,6 +71,18 @@ ProbeJobs::ProbePtr StoredProbeJobs::TakeRunnable(
     table_.SetWaitingFor(id, std::move(missing));
   }
   return next;
+}
+
+std::optional<WaitingFor> StoredProbeJobs::HoldRoom(
+    const Probe& probe, const std::optional<DeviceReading>& reading,
+    std::shared_ptr<void>& held) const {
+  if (!options_.hold_room || !reading || !reading->ok()) return std::nullopt;
+  Options::Room room = options_.hold_room(probe, ***reading);
+  if (auto* missing = std::get_if<WaitingFor>(&room)) {
+    return std::move(*missing);
+  }
+  held = std::get<std::shared_ptr<void>>(std::move(room));
+  return std::nullopt;
 }
 
 }  // namespace memplan

@@ -182,6 +182,7 @@ void StoredProbeJobs::End(Probe& probe, ProbeEnding ending) {
                     "; the probe ended, but its end is not kept: the daemon's "
                     "next start runs it again");
   }
+  if (options_.on_end) options_.on_end(probe);
   const std::lock_guard lock(mutex_);
   pins_.erase(probe.id);
   if (probe.state == ProbeState::kSucceeded) ++counts_.probes_succeeded;

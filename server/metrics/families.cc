@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "server/metrics/admission_families.h"
 #include "server/metrics/call_families.h"
 #include "server/metrics/model_peaks.h"
 #include "server/metrics/process_families.h"
@@ -125,7 +126,8 @@ void AppendDevices(const DeviceSnapshot& snapshot, Time now,
         1);
     Add(up, {{"device", device.id}}, device.read_error.empty() ? 1 : 0);
     if (!device.sample_time) continue;
-    Add(age, {{"device", device.id}}, Seconds(now - *device.sample_time));
+    Add(age, {{"device", device.id}},
+        Seconds(now - absl::ToChronoTime(*device.sample_time)));
   }
   page.push_back(std::move(info));
   page.push_back(std::move(up));
@@ -363,6 +365,7 @@ std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
   AppendProbes(input, page);
   AppendTrials(input.jobs, page);
   AppendQueue(input.jobs, page);
+  AppendAdmission(input.admission, page);
   AppendWorkers(input.workers, page);
   AppendSandbox(input.sandbox, page);
   AppendParts(input, page);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "server/admission/admission_counts.h"
 #include "server/base/call_counts.h"
 #include "server/base/server_status.h"
 #include "server/base/tls_status.h"
@@ -38,6 +39,7 @@ struct MetricsInput {
   ProcessSeries processes;
   std::vector<std::shared_ptr<const Probe>> probes;  // newest first
   JobCounts jobs;
+  AdmissionCounts admission;
   WorkerCounts workers;
   std::vector<SandboxLayer> sandbox;  // empty until a worker tried it
   std::vector<MethodCalls> calls;

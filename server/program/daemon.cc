@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
@@ -15,6 +16,7 @@
 #include "server/convert/recorded_trace.h"
 #include "server/devices/context_reading.h"
 #include "server/devices/script_device_source.h"
+#include "server/jobs/device_room.h"
 #include "server/program/liveness.h"
 #include "server/program/part_health.h"
 #include "server/program/socket_path.h"
@@ -175,7 +177,12 @@ absl::Status Daemon::StartJobs() {
     spdlog::warn("no probe can run: {}", std::string(usable.message()));
   }
   MEMPLAN_RETURN_IF_ERROR(LearnSandbox());
+  MEMPLAN_RETURN_IF_ERROR(StartAdmission());
   ProbeJobs::Options jobs = options_.jobs;
+  jobs.hold_room = [this](const Probe& probe, const Device& device) {
+    return HoldRoom(probe, device);
+  };
+  jobs.on_end = [this](const Probe& probe) { admission_->needs().Add(probe); };
   jobs.read_trace = ReadTrace;
   jobs.call_results = call_results_.get();
   jobs.read_device = [this](const std::string& id) {
@@ -184,6 +191,32 @@ absl::Status Daemon::StartJobs() {
   MEMPLAN_ASSIGN_OR_RETURN(
       jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));
   return absl::OkStatus();
+}
+
+absl::Status Daemon::StartAdmission() {
+  MEMPLAN_ASSIGN_OR_RETURN(
+      reservations_, ReservationStore::Open(folder_->reservations_path()));
+  MEMPLAN_ASSIGN_OR_RETURN(
+      admission_,
+      Admission::Start(options_.admission,
+                       {.devices = [this] { return devices_->Latest(); },
+                        .processes = processes_,
+                        .store = *reservations_}));
+  return absl::OkStatus();
+}
+
+ProbeJobs::Options::Room Daemon::HoldRoom(const Probe& probe,
+                                          const Device& device) {
+  const auto& [cap, budget] = probe.spec.limit;
+  auto held = admission_->Hold(device, BytesNeeded(probe), !cap && !budget,
+                               absl::StrCat("probe ", probe.id));
+  if (auto* words = std::get_if<std::string>(&held)) {
+    return WaitingFor{WaitingReason::kRoom, std::move(*words)};
+  }
+  return std::shared_ptr<void>(nullptr,
+                               [this, hold = std::get<int64_t>(held)](void*) {
+                                 admission_->EndHold(hold);
+                               });
 }
 
 // A worker takes a second to try it, which the start waits for only if it
@@ -201,6 +234,13 @@ absl::Status Daemon::LearnSandbox() {
 absl::Status Daemon::StartServing() {
   disk_ = std::make_unique<WorkQueue>(kDiskThreads, kDiskQueue);
   replays_ = std::make_unique<WorkQueue>(kReplayThreads, kReplayQueue);
+  // From before this start, the oldest first.
+  const auto probes = jobs_->List();
+  for (auto probe = probes.rbegin(); probe != probes.rend(); ++probe) {
+    if (HasEnded((*probe)->state)) admission_->needs().Add(**probe);
+  }
+  admission_service_ = std::make_unique<AdmissionService>(
+      AdmissionSupport{*admission_, places_.watches, options_.longest_wait});
   device_service_ = std::make_unique<DeviceService>(*devices_);
   model_service_ = std::make_unique<ModelService>(
       *models_, *disk_, places_.uploads, options_.upload_idle_timeout);
@@ -227,14 +267,16 @@ absl::Status Daemon::StartServing() {
 }
 
 absl::Status Daemon::StartRpc() {
-  observer_services_ = MakeObserverServices({.devices = *device_service_,
+  observer_services_ = MakeObserverServices({.admission = *admission_service_,
+                                             .devices = *device_service_,
                                              .models = *model_service_,
                                              .probes = *probe_service_,
                                              .server = *server_service_},
                                             options_.socket.path);
   RpcServices services = {
-      .full = {device_service_.get(), model_service_.get(), plan_service_.get(),
-               probe_service_.get(), server_service_.get()},
+      .full = {admission_service_.get(), device_service_.get(),
+               model_service_.get(), plan_service_.get(), probe_service_.get(),
+               server_service_.get()},
       .observer = {}};
   for (const auto& service : observer_services_) {
     services.observer.push_back(service.get());
@@ -276,6 +318,7 @@ MetricsInput Daemon::ReadMetrics() const {
                         .own_pid = getpid()},
           .probes = jobs_->List(),
           .jobs = jobs_->Counts(),
+          .admission = admission_->Counts(),
           .workers = runner_->Counts(),
           .sandbox = AllLayers(runner_->Sandbox()),
           .calls = calls_.Read(),
@@ -320,6 +363,12 @@ std::vector<LimitStatus> Daemon::ReadLimits() const {
   add("uploads", places_.uploads);
   add("watches", places_.watches);
   add("replays", places_.replays);
+  int64_t reservations = 0;
+  for (const DeviceAdmission& device : admission_->Counts().devices) {
+    reservations += device.sums.waiting + device.sums.adopted;
+  }
+  limits.push_back(
+      {"reservations", reservations, options_.admission.max_reservations});
   return limits;
 }
 
@@ -376,6 +425,7 @@ void Daemon::Drain() {
   drained_by_ = std::chrono::steady_clock::now() + options_.drain_grace;
   places_.uploads.Close();
   places_.replays.Close();
+  if (admission_ != nullptr) admission_->Drain();
   if (jobs_ != nullptr) jobs_->Drain(drained_by_);
 }
 
@@ -396,6 +446,8 @@ void Daemon::Stop() {
   if (jobs_ != nullptr) jobs_->Stop();
   WaitForCalls(calls_, drained_by_);
   if (rpc_ != nullptr) rpc_->Shutdown(kLastPatience);
+  if (admission_ != nullptr) admission_->Stop();
+  if (reservations_ != nullptr) reservations_->Stop();
   if (disk_ != nullptr) disk_->Stop();
   if (replays_ != nullptr) replays_->Stop();
   metrics_page_ = nullptr;

@@ -1,7 +1,7 @@
 // The daemon: every part of it, in the order in which they start and, backwards,
 // end.
 //
-//   store ─▶ devices ─▶ workers ─▶ jobs ─▶ services ─▶ gRPC ─▶ metrics
+//   store ─▶ devices ─▶ workers ─▶ admission ─▶ jobs ─▶ services ─▶ gRPC ─▶ metrics
 #ifndef MEMPLAN_SERVER_PROGRAM_DAEMON_H_
 #define MEMPLAN_SERVER_PROGRAM_DAEMON_H_
 
@@ -15,6 +15,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/admission/admission.h"
+#include "server/admission/process_table.h"
+#include "server/admission/reservation_store.h"
 #include "server/base/call_counts.h"
 #include "server/base/server_status.h"
 #include "server/base/ticker.h"
@@ -26,6 +29,7 @@
 #include "server/program/live_certificate.h"
 #include "server/program/options.h"
 #include "server/program/rpc_server.h"
+#include "server/services/admission_service.h"
 #include "server/services/device_service.h"
 #include "server/services/model_service.h"
 #include "server/services/places.h"
@@ -74,6 +78,9 @@ class Daemon {
   absl::Status ClaimSockets();
   absl::Status OpenStore();
   absl::Status StartJobs();
+  absl::Status StartAdmission();
+  // Holds memory for a probe of ours that is about to start.
+  ProbeJobs::Options::Room HoldRoom(const Probe& probe, const Device& device);
   absl::Status LearnSandbox();
   absl::Status StartServing();
   absl::Status StartRpc();
@@ -107,7 +114,11 @@ class Daemon {
   std::thread sandbox_check_;
   std::unique_ptr<WorkQueue> disk_;
   std::unique_ptr<WorkQueue> replays_;
+  std::unique_ptr<ReservationStore> reservations_;
+  const SystemProcessTable processes_;
+  std::unique_ptr<Admission> admission_;
   std::unique_ptr<ProbeJobs> jobs_;
+  std::unique_ptr<AdmissionService> admission_service_;
   std::unique_ptr<DeviceService> device_service_;
   std::unique_ptr<ModelService> model_service_;
   std::unique_ptr<PlanService> plan_service_;

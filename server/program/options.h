@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "planner/base/bytes.h"
+#include "server/admission/admission.h"
 #include "server/base/log.h"
 #include "server/jobs/probe_jobs.h"
 #include "server/program/default_paths.h"
@@ -45,6 +46,7 @@ struct ServerOptions {
   // `read_device` is the daemon's own to set.
   ProbeJobs::Options jobs;
   std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
+  AdmissionRules admission;
   SandboxMode sandbox = SandboxMode::kAuto;  // of the workers
   Bytes worker_memory{0};  // host memory that each worker may use; 0: any
   int64_t spare_workers = 2;  // for each GPU in use, unless that is made up

@@ -26,14 +26,13 @@ PartStatus Failing(std::string name, std::string detail) {
 std::string FaultOf(const Device& device,
                     std::chrono::system_clock::time_point now) {
   if (!device.read_error.empty()) return device.read_error;
-  if (!device.sample_time || now - *device.sample_time <= kStaleReading) {
-    return "";
-  }
-  return absl::StrCat("the last reading is ",
-                      std::chrono::duration_cast<std::chrono::seconds>(
-                          now - *device.sample_time)
-                          .count(),
-                      " s old; see whether the machine is overloaded");
+  if (!device.sample_time) return "";
+  const auto age = now - absl::ToChronoTime(*device.sample_time);
+  if (age <= kStaleReading) return "";
+  return absl::StrCat(
+      "the last reading is ",
+      std::chrono::duration_cast<std::chrono::seconds>(age).count(),
+      " s old; see whether the machine is overloaded");
 }
 
 }  // namespace

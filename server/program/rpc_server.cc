@@ -72,9 +72,9 @@ absl::Status CannotListen(const std::string& address,
 
 const std::vector<std::string>& ServiceNames() {
   static const std::vector<std::string> names = {
-      "memplan.v1.DeviceService", "memplan.v1.ModelService",
-      "memplan.v1.PlanService", "memplan.v1.ProbeService",
-      "memplan.v1.ServerService"};
+      "memplan.v1.AdmissionService", "memplan.v1.DeviceService",
+      "memplan.v1.ModelService",     "memplan.v1.PlanService",
+      "memplan.v1.ProbeService",     "memplan.v1.ServerService"};
   return names;
 }
 

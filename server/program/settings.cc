@@ -219,10 +219,29 @@ std::vector<Setting> ProbeSettings(ServerOptions& options) {
        "How long ended probes are kept at the most"},
       {"longest_wait",
        DurationValue(options.longest_wait, {seconds(1), hours(24)}),
-       "The most that one call of WaitProbe waits"},
+       "The most that one call of WaitProbe or WaitForMemory waits"},
       {"max_worker_deaths",
        CountValue(options.jobs.workers.most_deaths, {1, 1000}),
        "Workers of one probe that die in a row before it is given up"},
+  };
+}
+
+std::vector<Setting> AdmissionSettings(AdmissionRules& admission) {
+  using std::chrono::hours;
+  using std::chrono::milliseconds;
+  return {
+      {"headroom", BytesValue(admission.headroom),
+       "What stays unused of a device beside jobs that name no headroom"},
+      {"min_headroom", BytesValue(admission.min_headroom),
+       "What stays unused of a device whatever a job names"},
+      {"follow_suggested_headroom", YesNoValue(admission.follow_suggestion),
+       "Whether the headroom that ended jobs suggest is kept as well"},
+      {"max_staleness",
+       DurationValue(admission.max_age, {milliseconds(100), hours(24)}),
+       "The oldest reading of a device that a verdict goes by"},
+      {"max_reservations",
+       CountValue(admission.max_reservations, {1, 1'000'000}),
+       "Live reservations and waits for one that are kept"},
   };
 }
 
@@ -308,6 +327,7 @@ std::vector<SettingGroup> Settings(ServerOptions& options) {
           {"Connections", ConnectionSettings(options.rpc)},
           {"Store", StoreSettings(options)},
           {"Probes", ProbeSettings(options)},
+          {"Admission", AdmissionSettings(options.admission)},
           {"Running", RunningSettings(options)},
           {"Log", LogSettings(options)}};
 }

@@ -45,6 +45,62 @@ class Refusal {
   const grpc::Status status_;
 };
 
+class ObserverAdmission final : public v1::AdmissionService::CallbackService {
+ public:
+  ObserverAdmission(v1::AdmissionService::CallbackService& real,
+                    const std::string& socket)
+      : real_(real), refusal_(socket) {}
+
+  Unary* Check(Context* context, const v1::CheckRequest* request,
+               v1::CheckResponse* response) override {
+    return real_.Check(context, request, response);
+  }
+  Unary* BatchCheck(Context* context, const v1::BatchCheckRequest* request,
+                    v1::BatchCheckResponse* response) override {
+    return real_.BatchCheck(context, request, response);
+  }
+  Unary* GetReservation(Context* context,
+                        const v1::GetReservationRequest* request,
+                        v1::GetReservationResponse* response) override {
+    return real_.GetReservation(context, request, response);
+  }
+  Unary* ListReservations(Context* context,
+                          const v1::ListReservationsRequest* request,
+                          v1::ListReservationsResponse* response) override {
+    return real_.ListReservations(context, request, response);
+  }
+  Unary* Reserve(Context* context, const v1::ReserveRequest* /*request*/,
+                 v1::ReserveResponse* /*response*/) override {
+    return refusal_.One(context);
+  }
+  Unary* WaitForMemory(Context* context,
+                       const v1::WaitForMemoryRequest* /*request*/,
+                       v1::WaitForMemoryResponse* /*response*/) override {
+    return refusal_.One(context);
+  }
+  Unary* Renew(Context* context, const v1::RenewRequest* /*request*/,
+               v1::RenewResponse* /*response*/) override {
+    return refusal_.One(context);
+  }
+  Unary* Adopt(Context* context, const v1::AdoptRequest* /*request*/,
+               v1::AdoptResponse* /*response*/) override {
+    return refusal_.One(context);
+  }
+  Unary* Release(Context* context, const v1::ReleaseRequest* /*request*/,
+                 v1::ReleaseResponse* /*response*/) override {
+    return refusal_.One(context);
+  }
+  Unary* ReportOutcome(Context* context,
+                       const v1::ReportOutcomeRequest* /*request*/,
+                       v1::ReportOutcomeResponse* /*response*/) override {
+    return refusal_.One(context);
+  }
+
+ private:
+  v1::AdmissionService::CallbackService& real_;
+  const Refusal refusal_;
+};
+
 class ObserverDevices final : public v1::DeviceService::CallbackService {
  public:
   explicit ObserverDevices(v1::DeviceService::CallbackService& real)
@@ -180,6 +236,8 @@ class ObserverStatus final : public v1::ServerService::CallbackService {
 std::vector<std::unique_ptr<grpc::Service>> MakeObserverServices(
     const ObservedServices& observed, const std::string& socket) {
   std::vector<std::unique_ptr<grpc::Service>> services;
+  services.push_back(
+      std::make_unique<ObserverAdmission>(observed.admission, socket));
   services.push_back(std::make_unique<ObserverDevices>(observed.devices));
   services.push_back(std::make_unique<ObserverModels>(observed.models, socket));
   services.push_back(std::make_unique<ObserverPlans>(socket));

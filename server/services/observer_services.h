@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "memplan/v1/admission_service.grpc.pb.h"
 #include "memplan/v1/device_service.grpc.pb.h"
 #include "memplan/v1/model_service.grpc.pb.h"
 #include "memplan/v1/plan_service.grpc.pb.h"
@@ -21,6 +22,7 @@ namespace memplan {
 
 // The real services that are read from; they outlive those for observers.
 struct ObservedServices {
+  v1::AdmissionService::CallbackService& admission;
   v1::DeviceService::CallbackService& devices;
   v1::ModelService::CallbackService& models;
   v1::ProbeService::CallbackService& probes;

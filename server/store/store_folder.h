@@ -2,6 +2,7 @@
 //
 //   store.lock   locked as long as a daemon has the folder; its pid for people
 //   memplan.db   what is known of models and probes (SQLite)
+//   reservations.db  what is promised to whom (SQLite; server/admission)
 //   models/      one file a model, named by its SHA-256, always whole
 //   parts/       one file a model that is not whole, named by its SHA-256
 //   traces/      one folder a probe, one file a trial
@@ -30,6 +31,7 @@ class StoreFolder {
 
   const std::string& path() const { return path_; }
   std::string database_path() const { return path_ + "/memplan.db"; }
+  std::string reservations_path() const { return path_ + "/reservations.db"; }
   std::string models_path() const { return path_ + "/models"; }
   std::string parts_path() const { return path_ + "/parts"; }
   // Of the trials that run; not the store's own.

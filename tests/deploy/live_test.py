@@ -10,25 +10,18 @@ import urllib.request
 
 from dashboard_rules import LABEL_VALUES, expressions
 from harness import ERROR, INPUT, IntegrationTest, wait_until
-from metric_names import ALERTS, NOT_YET, ROOT, RULES, alerts, documented, family, recorded, types, used_in
+from metric_names import ALERTS, ROOT, RULES, alerts, documented, family, recorded, types, used_in
 from prometheus_server import Prometheus
 
 PROGRAM = os.environ.get("MEMPLAN_TEST_PROMETHEUS", "")
 DASHBOARDS = sorted((ROOT / "deploy" / "grafana" / "dashboards").glob("*.json"))
 SPAN = "1m"  # in place of $__rate_interval and $__range
 STRANGER = {"pid": 4711, "name": "python3", "used": "30GiB"}
-# The rules that have no result before admission has metrics.
-EMPTY_YET = {"device:memplan_outstanding:bytes", "node:memplan_promised:ratio", "gpu_type:memplan_promised:ratio",
-             "reason:memplan_refusals:rate5m", "node:memplan_observed_to_estimate:mean1d"}
 
 
 def gpu(number, name, total, **more):
     return {"id": f"GPU-{number}", "name": name, "total": f"{total}GiB", "driver_reserve": "1GiB",
             "driver_version": "580.1", **more}
-
-
-def has_to_wait(expression):
-    return bool(used_in(expression) & (set(NOT_YET) | EMPTY_YET))
 
 
 @unittest.skipUnless(PROGRAM, "prometheus is not installed")
@@ -74,11 +67,11 @@ class LiveTest(IntegrationTest):
         return re.sub(r"\$(\w+)", lambda name: chosen[name[1]], expression)
 
     def wait_for_data(self, asked):
-        """Waits until each expression has data; those of admission have to parse."""
+        """Waits until each expression has data."""
         left = list(asked)
 
         def nothing_is_left():
-            left[:] = [one for one in left if not self.prometheus.query(one) and not has_to_wait(one)]
+            left[:] = [one for one in left if not self.prometheus.query(one)]
             return not left
         try:
             wait_until(nothing_is_left, "data")
@@ -104,18 +97,16 @@ class LiveTest(IntegrationTest):
                 self.assertEqual((rule["health"], rule.get("lastError")), ("ok", None))
                 series = self.prometheus.query(rule["query"])
                 if rule["type"] == "recording":
-                    self.assertEqual(bool(series), rule["name"] not in EMPTY_YET)
+                    self.assertTrue(series)
 
     def check_that_names_are_real(self):
         with urllib.request.urlopen(f"http://{self.server.metrics}/metrics", timeout=20) as page:
             live = set(re.findall(r"^# TYPE (\S+)", page.read().decode(), re.M))
         self.assertEqual(live, set(documented()))
-        self.assertEqual(live & set(NOT_YET), set(), "these are there now: take them out of NOT_YET")
         asked = [rule["query"] for rule in self.prometheus.rules()]
         asked += [target["expr"] for path in DASHBOARDS for _, target in expressions(json.loads(path.read_text()))]
         used = set().union(*map(used_in, asked))
         self.assertEqual(used - set(types()), set())
-        self.assertEqual(set(NOT_YET) - used, set(), "nobody asks for these: take them out of NOT_YET")
 
     def check_that_the_probe_was_counted(self):
         for series in ('memplan_probes_ended_total{outcome="succeeded"}',

@@ -9,6 +9,7 @@ from harness import MEMPLAN
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 VERBS = (["probe"], ["profile"], ["watch"], ["cancel"], ["list"], ["replay"], ["estimate"], ["devices"],
+         ["check"], ["run"], ["reserve"], ["wait"], ["renew"], ["adopt"], ["release"], ["reservations"], ["top"],
          ["models", "upload"], ["models", "list"], ["models", "delete"])
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 

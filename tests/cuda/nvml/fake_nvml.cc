@@ -2,6 +2,7 @@
 // call, says what it plays:
 //
 //   (unset)                two GPUs; pid 4242 computes and draws on the first
+//   mig                    the second is in MIG mode and has one instance
 //   second_gpu_lost        the second answers GPU_IS_LOST to everything
 //   no_process_memory      the driver does not say what a process holds
 //   many_processes         forty processes, more than a first guess has room
@@ -33,7 +34,9 @@ constexpr auto kUnknown = static_cast<NvmlReturn>(999);
 constexpr auto kVersionMismatch = static_cast<NvmlReturn>(25);
 constexpr unsigned long long kMiB = 1ULL << 20;
 
-NvmlDeviceStruct devices[2] = {{0}, {1}};
+constexpr unsigned int kInstance = 2;
+
+NvmlDeviceStruct devices[3] = {{0}, {1}, {kInstance}};
 
 bool Plays(std::string_view situation) {
   const char* value = std::getenv("FAKE_NVML_SITUATION");
@@ -101,6 +104,7 @@ NvmlReturn nvmlDeviceGetHandleByIndex_v2(unsigned int index,
 }
 
 NvmlReturn nvmlDeviceGetUUID(NvmlDevice device, char* to, unsigned int length) {
+  if (device->index == kInstance) return Copy("MIG-cccc", to, length);
   return Copy(device->index == 0 ? "GPU-aaaa" : "GPU-bbbb", to, length);
 }
 
@@ -113,10 +117,34 @@ NvmlReturn nvmlDeviceGetPciInfo_v3(NvmlDevice device, NvmlPci* pci) {
               pci->bus_id, sizeof(pci->bus_id));
 }
 
+NvmlReturn nvmlDeviceGetMinorNumber(NvmlDevice device, unsigned int* minor) {
+  *minor = 1 - device->index;  // the other way round
+  return NvmlReturn::kSuccess;
+}
+
+NvmlReturn nvmlDeviceGetMigMode(NvmlDevice device, unsigned int* current,
+                                unsigned int* pending) {
+  *current = device->index == 1 && Plays("mig") ? 1 : 0;
+  *pending = *current;
+  return NvmlReturn::kSuccess;
+}
+
+NvmlReturn nvmlDeviceGetMaxMigDeviceCount(NvmlDevice, unsigned int* count) {
+  *count = 7;
+  return NvmlReturn::kSuccess;
+}
+
+// The third of seven places is taken.
+NvmlReturn nvmlDeviceGetMigDeviceHandleByIndex(NvmlDevice, unsigned int place,
+                                               NvmlDevice* instance) {
+  *instance = &devices[kInstance];
+  return place == 2 ? NvmlReturn::kSuccess : kUnknown;
+}
+
 NvmlReturn nvmlDeviceGetMemoryInfo_v2(NvmlDevice device, NvmlMemory* memory) {
   if (memory->version != kNvmlMemoryVersion) return kVersionMismatch;
   if (device->index == 1 && Plays("second_gpu_hangs")) WaitAtTheGate();
-  memory->total = 1000 * kMiB;
+  memory->total = (device->index == kInstance ? 400 : 1000) * kMiB;
   memory->reserved = 100 * kMiB;
   memory->used = device->index == 0 ? 300 * kMiB : 0;
   memory->free = memory->total - memory->reserved - memory->used;
@@ -126,7 +154,7 @@ NvmlReturn nvmlDeviceGetMemoryInfo_v2(NvmlDevice device, NvmlMemory* memory) {
 NvmlReturn nvmlDeviceGetComputeRunningProcesses_v3(NvmlDevice device,
                                                    unsigned int* count,
                                                    NvmlProcess* to) {
-  if (device->index == 1) return List(nullptr, 0, count, to);
+  if (device->index >= 1) return List(nullptr, 0, count, to);
   if (Plays("many_processes")) {
     NvmlProcess many[40] = {};
     for (unsigned int i = 0; i < 40; ++i) {
@@ -147,7 +175,7 @@ NvmlReturn nvmlDeviceGetComputeRunningProcesses_v3(NvmlDevice device,
 NvmlReturn nvmlDeviceGetGraphicsRunningProcesses_v3(NvmlDevice device,
                                                     unsigned int* count,
                                                     NvmlProcess* to) {
-  if (device->index == 1 || Plays("many_processes")) {
+  if (device->index >= 1 || Plays("many_processes")) {
     return List(nullptr, 0, count, to);
   }
   NvmlProcess one = {};

@@ -55,6 +55,30 @@ TEST_F(NvmlDevicesTest, NamesEachGpuByItsUuid) {
   EXPECT_THAT(devices[1].nvml_index, Optional(1));
 }
 
+TEST_F(NvmlDevicesTest, TellsTheNumberOfTheDeviceFile) {
+  const std::vector<Device> devices = ReadIn("");
+  ASSERT_THAT(devices, SizeIs(2));
+  EXPECT_THAT(devices[0].minor_number, Optional(1));
+  EXPECT_THAT(devices[1].minor_number, Optional(0));
+}
+
+TEST_F(NvmlDevicesTest, MigInstancesHaveTheirOwnMemory) {
+  const std::vector<Device> devices = ReadIn("mig");
+  ASSERT_THAT(devices, SizeIs(2));
+  EXPECT_FALSE(devices[0].is_partitioned);
+  EXPECT_TRUE(devices[1].is_partitioned);
+  EXPECT_THAT(nvml_->Instances(0), SizeIs(0));
+  const std::vector<GpuIdentity> instances = nvml_->Instances(1);
+  ASSERT_THAT(instances, SizeIs(1));
+  EXPECT_EQ(instances[0].id, "MIG-cccc");
+  const Device instance = nvml_->ReadInstance(1, instances[0]);
+  EXPECT_EQ(instance.read_error, "");
+  EXPECT_THAT(instance.total, Optional(MiB(400)));
+  // After a repartition.
+  EXPECT_THAT(nvml_->ReadInstance(0, instances[0]).read_error,
+              HasSubstr("no such MIG instance"));
+}
+
 TEST_F(NvmlDevicesTest, MemoryAddsUpToTheTotal) {
   for (const Device& device : ReadIn("")) {
     EXPECT_THAT(device.total, Optional(MiB(1000)));

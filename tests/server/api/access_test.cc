@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "memplan/v1/admission_service.pb.h"
 #include "memplan/v1/plan_service.pb.h"
 #include "memplan/v1/server_service.pb.h"
 #include "server/program/rpc_server.h"
@@ -57,6 +58,7 @@ grpc::Status CallEmpty(const std::shared_ptr<grpc::Channel>& channel,
 // Those of every service that the daemon says it has. Descriptors are found only
 // if something of their files is named.
 std::vector<CallMethod> AllMethods() {
+  (void)v1::CheckRequest::descriptor();
   (void)v1::ListDevicesRequest::descriptor();
   (void)v1::GetModelRequest::descriptor();
   (void)v1::ReplayRequest::descriptor();
@@ -72,7 +74,10 @@ std::vector<CallMethod> AllMethods() {
 }
 
 bool OnlyReads(const std::string& method) {
-  for (const char* verb : {"Get", "List", "Watch", "Wait"}) {
+  // It waits to hold memory.
+  if (method == "WaitForMemory") return false;
+  for (const char* verb :
+       {"Get", "List", "Watch", "Wait", "Check", "BatchCheck"}) {
     if (method.starts_with(verb)) return true;
   }
   return false;

@@ -23,7 +23,7 @@ DeviceSnapshot OneGpu() {
   snapshot.devices.emplace_back().id = "cpu";
   snapshot.devices.back().is_cpu = true;
   for (Device& device : snapshot.devices) {
-    device.sample_time = kNow - seconds(2);
+    device.sample_time = absl::FromChrono(kNow - seconds(2));
   }
   return snapshot;
 }

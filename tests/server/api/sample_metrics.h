@@ -31,7 +31,7 @@ inline MetricsInput SampleMetrics() {
   gpu.used = Bytes(300);
   gpu.free = Bytes(600);
   gpu.unattributed = Bytes(9);
-  gpu.sample_time = Time(std::chrono::milliseconds(2'000'000));
+  gpu.sample_time = absl::FromUnixSeconds(2000);
   gpu.processes = {{4711, "python", Bytes(200)}, {12, "Xorg", Bytes(91)}};
 
   Probe search;
@@ -57,6 +57,19 @@ inline MetricsInput SampleMetrics() {
       {{TrialPurpose::kVerify, TrialOutcome::kFits}, 12},
       {{TrialPurpose::kVerify, TrialOutcome::kWorkerDied}, 16}};
   input.jobs.probes_failed = 3;
+  input.admission.devices = {{.device_id = "GPU-aaaa",
+                              .sums = {.promised = Bytes(500),
+                                       .outstanding = Bytes(450),
+                                       .measured = Bytes(50),
+                                       .waiting = 2,
+                                       .adopted = 1},
+                              .over_promise = 0,
+                              .age = {},
+                              .unattributed = {}}};
+  input.admission.verdicts[1][1] = 6;
+  input.admission.false_admits = 8;
+  input.admission.ratios.by_bucket[5] = 4;
+  input.admission.ratios.sum = 3.7;
   input.workers.started = 81;
   input.workers.lingered = 7;
   MethodCalls& calls = input.calls.emplace_back();

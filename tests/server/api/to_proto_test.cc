@@ -367,7 +367,7 @@ TEST(DeviceToProtoTest, CarriesEverythingTheDriverGave) {
   device.nvml_index = 0;
   device.driver_version = "580";
   device.snapshot_id = 17;
-  device.sample_time = AtMicros(4'000'000);
+  device.sample_time = absl::FromUnixSeconds(4);
   EXPECT_THAT(ToProto(device), EqualsText(R"pb(
                 id: "GPU-aaaa"
                 kind: DEVICE_KIND_CUDA
