@@ -186,9 +186,9 @@ std::string OptimizerNote(const v1::Probe& probe) {
   const auto asked = probe.spec().step().optimizer_implementation();
   const auto seen = probe.plan().optimizer_implementation();
   if (asked == seen || ImplementationWords(asked).empty()) return "";
-  return absl::StrCat("the peaks are of libtorch's C++ optimizer; those of yours",
-                      ImplementationWords(asked),
-                      " may be higher, so leave room for it");
+  return absl::StrCat(
+      "the peaks are of libtorch's C++ optimizer; those of yours",
+      ImplementationWords(asked), " may be higher, so leave room for it");
 }
 
 std::string PlanReport(const v1::Probe& probe) {
@@ -232,11 +232,20 @@ std::string OptionalBytes(bool known, int64_t bytes) {
   return known ? BytesWords(bytes) : "-";
 }
 
+// With what stands behind it, where that says more.
+std::string EndWords(const v1::Trial& trial) {
+  const std::string& end_class = trial.end_class();
+  if (end_class.empty() || end_class == "oom" || end_class == "other") {
+    return OutcomeWords(trial.outcome());
+  }
+  return absl::StrCat(OutcomeWords(trial.outcome()), " (", end_class, ")");
+}
+
 std::vector<std::string> TrialRow(const v1::Trial& trial) {
   const v1::Peaks& peaks = trial.peaks();
   return {absl::StrCat(trial.batch()),
           PurposeWords(trial.purpose()),
-          OutcomeWords(trial.outcome()),
+          EndWords(trial),
           BytesWords(peaks.requested_bytes()),
           BytesWords(peaks.allocated_bytes()),
           BytesWords(peaks.active_bytes()),

@@ -69,6 +69,9 @@ struct Trial {
   TrialPurpose purpose = TrialPurpose::kSearch;
   TrialOutcome outcome = TrialOutcome::kFits;
   std::string message;  // why it did not fit; at most 1 kB
+  // What stands behind that by the evidence, in one of the words of proto
+  // Trial.end_class; empty if it fits or nobody could tell.
+  std::string end_class;
   Peaks load_peaks;     // while the model was loaded
   std::vector<StepResult> steps;
   int64_t load_allocation_retries = 0;

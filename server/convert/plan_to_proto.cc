@@ -77,6 +77,7 @@ v1::Trial ToProto(const Trial& trial, int number) {
   proto.set_purpose(ToProto(trial.purpose));
   proto.set_outcome(ToProto(trial.outcome));
   proto.set_message(trial.message);
+  proto.set_end_class(trial.end_class);
   *proto.mutable_peaks() = ToProto(TrialPeaks(trial));
   for (size_t i = 0; i < trial.steps.size(); ++i) {
     *proto.add_steps() = ToProto(trial.steps[i], i);

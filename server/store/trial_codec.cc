@@ -171,6 +171,7 @@ json TrialToJson(const Trial& trial) {
   for (const StepResult& step : trial.steps) {
     object["steps"].push_back(StepToJson(step));
   }
+  if (!trial.end_class.empty()) object["end_class"] = trial.end_class;
   PutOptional(object, "traced_batch", trial.traced_batch,
               [](int64_t batch) { return json(batch); });
   PutOptional(object, "context_bytes", trial.context, BytesToJson);
@@ -196,6 +197,7 @@ Trial TrialFromJson(const json& object) {
   for (const json& step : object.at("steps")) {
     trial.steps.push_back(StepFromJson(step));
   }
+  trial.end_class = object.value("end_class", "");
   trial.traced_batch = GetOptional(object, "traced_batch", Int64FromJson);
   trial.context = GetOptional(object, "context_bytes", BytesFromJson);
   trial.cap = GetOptional(object, "cap_bytes", BytesFromJson);

@@ -30,6 +30,9 @@ TrialResult ResultFrom(gpu::Report report) {
   trial.outcome = OutcomeOf(report.end);
   if (report.end != gpu::EndKind::kRan) {
     trial.message = gpu::TrimmedMessage(report.message);
+    if (report.end_class != gpu::EndClass::kNone) {
+      trial.end_class = std::string(gpu::EndClassName(report.end_class));
+    }
   }
   if (report.end == gpu::EndKind::kBadRequest) {
     result.refused = RequestRefused{std::move(report.field), trial.message};

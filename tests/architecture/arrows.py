@@ -75,7 +75,7 @@ RULES = (
     Rule("tests/bench", ("planner", "server", "proto", "tests/planner", "tests/support"),
          NO_TORCH + ("benchmark",)),
     Rule("tests/fuzz", ("planner", "tests/planner", "tests/support"), PURE + ("system", "test")),
-    Rule("tests/cuda", ("planner", "cuda", "tests/cuda", "tests/support"),
+    Rule("tests/cuda", ("planner", "cuda", "tests/cuda", "tests/planner", "tests/support"),
          CUDA + ("nvml", "test")),
     Rule("tests/server", ("server", "planner", "cuda/nvml", "cuda/worker/messages", "proto",
                           "tests/server", "tests/support"), NO_TORCH),

@@ -40,6 +40,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cuda/worker/messages/end_class.h"
 #include "cuda/worker/messages/sandbox_layer.h"
 #include "cuda/worker/messages/step_options.h"
 #include "planner/base/bytes.h"
@@ -171,38 +172,6 @@ struct Settled {
 struct Proceed {
   friend bool operator==(const Proceed&, const Proceed&) = default;
 };
-
-// How a trial ended, as the worker knows it. Timeouts and deaths are the
-// daemon's to see.
-enum class EndKind {
-  kRan,
-  kOutOfMemory,
-  kShapeRefused,
-  kModelFailed,
-  kBadRequest,  // the model does not go with the request; no batch would run
-  kSandboxRefused,  // it reached for what the sandbox keeps from it
-};
-
-// Why it ended so, for people; EndKind alone steers the search.
-enum class EndClass {
-  kNone,            // it ran
-  kMemory,          // the allocator had no more to give
-  kFragmentation,   // enough was free, but in pieces
-  kDriverMemory,    // the driver refused, beside the allocator
-  kLibraryLoading,  // a library or kernel could not be loaded for want of it
-  kLibraryUnderPressure,  // cuBLAS, cuDNN or cuSOLVER failed for want of it
-  kHostMemory,
-  kLaunchLimit,    // more blocks than a kernel may have
-  kIndexLimit,     // more elements than 32-bit indices reach
-  kFixedShape,     // sizes are baked into the model
-  kDeviceAssert,   // a kernel's check failed; CUDA is lost to the process
-  kUnsupported,    // an operator or type that the device does not have
-  kConfiguration,  // the allocator's settings contradict each other
-  kOther,          // the model's own error, a bad request, the sandbox
-};
-
-// oom, fragmentation, driver-oom…
-std::string_view EndClassName(EndClass end_class);
 
 // Worker → daemon: what the trial showed.
 struct Report {

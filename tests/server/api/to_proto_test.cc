@@ -57,6 +57,7 @@ Trial TrainedTrial() {
   trial.seconds = 1.5;
   trial.trace_events = 99;
   trial.trace_overflowed = true;
+  trial.end_class = "launch-limit";
   return trial;
 }
 
@@ -99,6 +100,7 @@ TEST(TrialToProtoTest, CarriesEverything) {
                 duration { seconds: 1 nanos: 500000000 }
                 trace_events: 99
                 trace_overflowed: true
+                end_class: "launch-limit"
                 fragmentation_bytes: 3072
               )pb"));
 }

@@ -35,6 +35,7 @@ inline Trial SampleTrial() {
   trial.seconds = 1.0 / 3.0;
   trial.trace_events = int64_t{1} << 40;
   trial.trace_overflowed = true;
+  trial.end_class = "fragmentation";
   return trial;
 }
 
