@@ -186,6 +186,12 @@ std::string OptimizerNote(const v1::Probe& probe) {
   const auto asked = probe.spec().step().optimizer_implementation();
   const auto seen = probe.plan().optimizer_implementation();
   if (asked == seen || ImplementationWords(asked).empty()) return "";
+  if (probe.plan().prediction().optimizer_implementation() == asked) {
+    return absl::StrCat("the batch is predicted for yours",
+                        ImplementationWords(asked),
+                        "; the peaks are of libtorch's C++ optimizer, which "
+                        "the workers ran");
+  }
   return absl::StrCat(
       "the peaks are of libtorch's C++ optimizer; those of yours",
       ImplementationWords(asked), " may be higher, so leave room for it");

@@ -94,6 +94,12 @@ v1::Probe ToProtoWithoutTrials(const Probe& probe) {
       // What workers run, whatever was asked for.
       proto.mutable_plan()->set_optimizer_implementation(
           v1::OPTIMIZER_IMPLEMENTATION_LIBTORCH);
+      if (proto.plan().has_prediction()) {
+        proto.mutable_plan()
+            ->mutable_prediction()
+            ->set_optimizer_implementation(
+                ToProto(probe.spec.optimizer_implementation));
+      }
     }
   }
   if (probe.error) *proto.mutable_error() = ToProto(*probe.error);

@@ -10,7 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/base/format.h"
+#include "planner/base/status_macros.h"
 #include "server/devices/context_reading.h"
+#include "server/jobs/as_python_trains.h"
 #include "server/jobs/call_runs.h"
 
 namespace memplan {
@@ -107,7 +109,7 @@ class FastExecution {
     Bytes context;
     for (const EarlierRecording& recording : recordings) {
       if (recording.worker_version != prepared->worker_version) continue;
-      auto trace = tools_.read_trace(recording.trace_path);
+      auto trace = ReadTrace(recording.trace_path);
       if (!trace.ok()) continue;
       search_->AddKnownTrace(recording.batch, *std::move(trace));
       context = std::max(context, recording.context.value_or(Bytes(0)));
@@ -116,13 +118,18 @@ class FastExecution {
     return std::nullopt;
   }
 
+  absl::StatusOr<Trace> ReadTrace(const std::string& path) const {
+    MEMPLAN_ASSIGN_OR_RETURN(Trace trace, tools_.read_trace(path));
+    return AsSpecTrains(spec_, std::move(trace));
+  }
+
   // The trace of a run that got through all its steps.
   std::optional<Trace> TraceOf(const Trial& trial, int number) const {
     if (static_cast<int>(trial.steps.size()) < spec_.steps ||
         trial.trace_events == 0 || trial.trace_overflowed) {
       return std::nullopt;
     }
-    auto trace = tools_.read_trace(tools_.trace_path(number));
+    auto trace = ReadTrace(tools_.trace_path(number));
     if (trace.ok()) return *std::move(trace);
     spdlog::warn("the trace of trial {} says nothing: {}", number,
                  std::string(trace.status().message()));

@@ -1,0 +1,49 @@
+#include "server/jobs/as_python_trains.h"
+
+#include <optional>
+
+#include "planner/trace/optimizer_template.h"
+
+namespace memplan {
+namespace {
+
+std::optional<OptimizerAlgorithm> AlgorithmOf(gpu::Optimizer optimizer) {
+  switch (optimizer) {
+    case gpu::Optimizer::kSgd:
+      return OptimizerAlgorithm::kSgd;
+    case gpu::Optimizer::kSgdMomentum:
+      return OptimizerAlgorithm::kSgdMomentum;
+    case gpu::Optimizer::kAdam:
+      return OptimizerAlgorithm::kAdam;
+    case gpu::Optimizer::kAdamW:
+      return OptimizerAlgorithm::kAdamW;
+    case gpu::Optimizer::kNone:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<OptimizerLoop> LoopOf(gpu::OptimizerImplementation kind) {
+  switch (kind) {
+    case gpu::OptimizerImplementation::kForLoop:
+      return OptimizerLoop::kForLoop;
+    case gpu::OptimizerImplementation::kForeach:
+      return OptimizerLoop::kForeach;
+    case gpu::OptimizerImplementation::kFused:
+      return OptimizerLoop::kFused;
+    case gpu::OptimizerImplementation::kLibtorch:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<Trace> AsSpecTrains(const ProbeSpec& spec, Trace trace) {
+  const auto algorithm = AlgorithmOf(spec.optimizer);
+  const auto loop = LoopOf(spec.optimizer_implementation);
+  if (spec.mode != gpu::Mode::kTrain || !algorithm || !loop) return trace;
+  return WithPythonOptimizer(trace, {*algorithm, *loop});
+}
+
+}  // namespace memplan
