@@ -168,8 +168,10 @@ TEST_F(ScriptedWorkerTest, RunsReportsAndExits) {
   EXPECT_EQ(report->steps[1].peaks.allocated, Bytes(1'049'088));
   EXPECT_EQ(report->cap, MiB(64));
   EXPECT_EQ(worker.Wait(), 0);
-  EXPECT_EQ(worker.TraceHeader().record_count, 4U);
-  EXPECT_EQ(worker.TraceHeader().name_count, 2U);
+  // Phase, operator, block and its end, of the load and of two steps; the names
+  // of three phases and two operators.
+  EXPECT_EQ(worker.TraceHeader().record_count, 12U);
+  EXPECT_EQ(worker.TraceHeader().name_count, 5U);
 }
 
 TEST_F(ScriptedWorkerTest, RunsOutOfMemoryAboveTheCap) {
