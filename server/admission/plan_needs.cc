@@ -43,7 +43,9 @@ Bytes LargestContext(const Probe& probe) {
 
 bool IsSameTask(const ProbeSpec& a, const ProbeSpec& b) {
   return a.inputs == b.inputs && a.dimensions == b.dimensions &&
-         a.mode == b.mode && a.optimizer == b.optimizer && a.run_as == b.run_as;
+         a.mode == b.mode && a.optimizer == b.optimizer &&
+         a.run_as == b.run_as && a.step == b.step &&
+         a.loss_model_sha256 == b.loss_model_sha256;
 }
 
 }  // namespace
