@@ -19,6 +19,11 @@ constexpr int kMaxMessages = 1000;
 // What a scripted worker says it has for a libtorch.
 constexpr std::string_view kScriptedVersion = "scripted";
 
+// All that a run of the request has, further ones included.
+int StepsOf(const gpu::TrialRequest& request) {
+  return request.steps + gpu::FurtherSteps(request.options);
+}
+
 // True if the other side has closed and nothing is left to read.
 bool HasClosed(int socket) {
   char byte = 0;
@@ -166,7 +171,7 @@ bool WorkerConversation::Settle(const gpu::Settled& settled,
   if (settled_) return End(TalkEnd::kNonsense, "it settled twice");
   settled_ = true;
   talk_.phase = "report";
-  order.on_progress({talk_.phase, order.request.steps});
+  order.on_progress({talk_.phase, StepsOf(order.request)});
   talk_.context = order.read_context(settled);
   return Send(gpu::Proceed{});
 }
@@ -175,9 +180,10 @@ bool WorkerConversation::TakeReport(const gpu::Report& report,
                                     const gpu::TrialRequest& request) {
   const auto steps = static_cast<int>(report.steps.size());
   const bool ran = report.end == gpu::EndKind::kRan;
-  if (ran ? steps != request.steps : steps > request.steps) {
-    return End(TalkEnd::kNonsense, absl::StrCat("it reported ", steps,
-                                                " steps of ", request.steps));
+  const int ordered = StepsOf(request);
+  if (ran ? steps != ordered : steps > ordered) {
+    return End(TalkEnd::kNonsense,
+               absl::StrCat("it reported ", steps, " steps of ", ordered));
   }
   talk_.report = report;
   return true;

@@ -17,6 +17,10 @@ PROGRAM = os.environ.get("MEMPLAN_TEST_PROMETHEUS", "")
 DASHBOARDS = sorted((ROOT / "deploy" / "grafana" / "dashboards").glob("*.json"))
 SPAN = "1m"  # in place of $__rate_interval and $__range
 STRANGER = {"pid": 4711, "name": "python3", "used": "30GiB"}
+# Without data here, where no adopted job ends and nothing is served with TLS: they
+# have to parse.
+EMPTY_HERE = {"node:memplan_observed_to_estimate:mean1d", "memplan_tls_certificate_not_after_seconds",
+              "memplan_tls_reload_failures_total"}
 
 
 def gpu(number, name, total, **more):
@@ -67,11 +71,11 @@ class LiveTest(IntegrationTest):
         return re.sub(r"\$(\w+)", lambda name: chosen[name[1]], expression)
 
     def wait_for_data(self, asked):
-        """Waits until each expression has data."""
+        """Waits until each expression has data that can have some here."""
         left = list(asked)
 
         def nothing_is_left():
-            left[:] = [one for one in left if not self.prometheus.query(one)]
+            left[:] = [one for one in left if not self.prometheus.query(one) and not used_in(one) & EMPTY_HERE]
             return not left
         try:
             wait_until(nothing_is_left, "data")
@@ -97,7 +101,7 @@ class LiveTest(IntegrationTest):
                 self.assertEqual((rule["health"], rule.get("lastError")), ("ok", None))
                 series = self.prometheus.query(rule["query"])
                 if rule["type"] == "recording":
-                    self.assertTrue(series)
+                    self.assertEqual(bool(series), rule["name"] not in EMPTY_HERE)
 
     def check_that_names_are_real(self):
         with urllib.request.urlopen(f"http://{self.server.metrics}/metrics", timeout=20) as page:

@@ -110,7 +110,7 @@ class ReservationsTest(AdmissionTest):
     def test_an_owner_renews_adopts_and_releases_and_nobody_else_does(self):
         self.start()
         mine = self.reserve("20GiB", "--holder", "team-a")
-        self.reserve("5GiB", code=NOT_NOW)
+        self.memplan_json("reserve", "--bytes", "5GiB", code=NOT_NOW)
         self.memplan("release", mine["id"], "--token", "guess", code=NO_PERMISSION)
         token = ["--token", mine["token"]]
         self.memplan("renew", mine["id"], *token, "--lifetime", "1h", "--bytes", "19GiB")

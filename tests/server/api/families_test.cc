@@ -74,7 +74,8 @@ TEST(BuildFamiliesTest, WhatWasReadBeforeADriverHungIsNotShown) {
   EXPECT_THAT(page, HasSubstr("memplan_device_up{device=\"GPU-aaaa\"} 0\n"));
   EXPECT_THAT(page, HasSubstr("memplan_device_info{device=\"GPU-aaaa\""));
   EXPECT_THAT(page, HasSubstr("memplan_device_snapshot_age_seconds{device="));
-  EXPECT_THAT(page, Not(HasSubstr("_bytes{device=\"GPU-aaaa\"")));
+  EXPECT_THAT(page, Not(HasSubstr("memory_used_bytes{device=\"GPU-aaaa\"")));
+  EXPECT_THAT(page, Not(HasSubstr("memory_free_bytes{device=\"GPU-aaaa\"")));
   EXPECT_THAT(page, Not(HasSubstr("memplan_device_processes{")));
 }
 

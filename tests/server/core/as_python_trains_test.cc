@@ -17,7 +17,7 @@ using ::memplan::testing::StatusIs;
 // A step of C++ Adam over one parameter of 1000 bytes.
 Trace AdamStep() {
   auto trace = ReadTraceText(
-      "M\tload\nA\t1000\t1000\nM\tstep0\nM\tstep0/optimizer\n"
+      "M\tload\nA\t1000\t1000\t\nM\tstep0\nM\tstep0/optimizer\n"
       "O\t1\taten::zeros_like\nA\t1000\t2000\taten::zeros_"
       "like\nA\t1000\t3000\taten::zeros_like\n"
       "O\t1\taten::sqrt\nA\t1000\t4000\taten::sqrt\nO\t1\taten::"
