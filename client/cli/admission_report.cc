@@ -27,7 +27,7 @@ std::string SourceWords(v1::NeedSource source) {
   }
 }
 
-std::string StateWords(v1::ReservationState state) {
+std::string ReservationStateWords(v1::ReservationState state) {
   switch (state) {
     case v1::RESERVATION_STATE_PROMISED:
       return "promised";
@@ -163,7 +163,7 @@ std::string ReservationReport(const v1::Reservation& reservation) {
   if (!reservation.token().empty()) {
     table.AddRow({"token", reservation.token()});
   }
-  table.AddRow({"state", StateWords(reservation.state())});
+  table.AddRow({"state", ReservationStateWords(reservation.state())});
   table.AddRow({"device", reservation.device_id()});
   table.AddRow({"promised", BytesWords(reservation.promised_bytes())});
   if (!reservation.holder().empty()) {
@@ -194,8 +194,8 @@ std::string ReservationTable(const v1::ListReservationsResponse& reservations) {
                {"HOLDER"},
                {"NOTE"}});
   for (const v1::Reservation& each : reservations.reservations()) {
-    table.AddRow({each.id(), StateWords(each.state()), each.device_id(),
-                  BytesWords(each.promised_bytes()),
+    table.AddRow({each.id(), ReservationStateWords(each.state()),
+                  each.device_id(), BytesWords(each.promised_bytes()),
                   Known(each.has_used_bytes(), each.used_bytes()),
                   Known(each.peak_bytes() > 0, each.peak_bytes()),
                   ProcessWords(each),

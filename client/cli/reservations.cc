@@ -69,14 +69,14 @@ std::shared_ptr<OwnerOptions> AddOwnerVerb(CLI::App& app, Command& command,
   return options;
 }
 
-struct ListOptions {
+struct ReservationListOptions {
   DaemonOptions daemon;
   OutputFormat output = OutputFormat::kTable;
   bool all = false;
   std::string device;
 };
 
-absl::Status ListAll(const ListOptions& options, Console& console) {
+absl::Status ListAll(const ReservationListOptions& options, Console& console) {
   MEMPLAN_ASSIGN_OR_RETURN(
       const Connection connection,
       Connect(options.daemon, PrivateDaemonUse::kNever, console));
@@ -149,7 +149,7 @@ void AddReleaseVerb(CLI::App& app, Command& command) {
 void AddReservationsVerb(CLI::App& app, Command& command) {
   CLI::App* verb =
       app.add_subcommand("reservations", "List who was promised what");
-  auto options = std::make_shared<ListOptions>();
+  auto options = std::make_shared<ReservationListOptions>();
   verb->add_flag("--all", options->all, "The last that ended as well");
   verb->add_option("--device", options->device, "Only those on this device")
       ->type_name("DEVICE");

@@ -48,14 +48,14 @@ TEST(DeviceNumberingTest, FindsDevicesByEachNumberingAndById) {
 
 TEST(DeviceNumberingTest, ANumberWithoutItsNumberingIsRefused) {
   for (const char* name : {"0", "1", "", "gpu:0", "cuda:", "cuda:x"}) {
-    EXPECT_THAT(IdOf(name), testing::StartsWith("INVALID_ARGUMENT")) << name;
+    EXPECT_THAT(IdOf(name), ::testing::StartsWith("INVALID_ARGUMENT")) << name;
   }
-  EXPECT_THAT(IdOf("0"), testing::HasSubstr("nvml:0, cuda:0"));
+  EXPECT_THAT(IdOf("0"), ::testing::HasSubstr("nvml:0, cuda:0"));
 }
 
 TEST(DeviceNumberingTest, SaysWhatThereIsWhereNothingHasTheName) {
   EXPECT_THAT(IdOf("cuda:7"),
-              testing::HasSubstr("there are: GPU-a, GPU-b, MIG-a1"));
+              ::testing::HasSubstr("there are: GPU-a, GPU-b, MIG-a1"));
 }
 
 }  // namespace
