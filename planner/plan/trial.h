@@ -72,7 +72,7 @@ struct Trial {
   // What stands behind that by the evidence, in one of the words of proto
   // Trial.end_class; empty if it fits or nobody could tell.
   std::string end_class;
-  Peaks load_peaks;     // while the model was loaded
+  Peaks load_peaks;  // while the model was loaded
   std::vector<StepResult> steps;
   int64_t load_allocation_retries = 0;
   int64_t load_failed_requests = 0;

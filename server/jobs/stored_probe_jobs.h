@@ -117,13 +117,13 @@ class StoredProbeJobs : public ProbeJobs {
 
   mutable std::mutex mutex_;
   std::condition_variable work_changed_;
-  ProbeTable table_;                                       // under mutex_
-  std::map<std::string, ProgramPins> pins_;  // under mutex_
-  std::map<std::string, RunningProbe*> running_;           // by device, too
-  std::map<std::string, std::thread> threads_;             // by device, too
-  JobCounts counts_;                                       // under mutex_
-  int64_t arrivals_ = 0;                                   // under mutex_
-  bool draining_ = false;                                  // under mutex_
+  ProbeTable table_;                              // under mutex_
+  std::map<std::string, ProgramPins> pins_;       // under mutex_
+  std::map<std::string, RunningProbe*> running_;  // by device, too
+  std::map<std::string, std::thread> threads_;    // by device, too
+  JobCounts counts_;                              // under mutex_
+  int64_t arrivals_ = 0;                          // under mutex_
+  bool draining_ = false;                         // under mutex_
   std::once_flag stop_once_;
   WorkerStarts starts_;
 

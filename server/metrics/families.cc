@@ -26,12 +26,9 @@ using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
 constexpr std::pair<TrialPurpose, const char*> kPurposes[] = {
-    {TrialPurpose::kProfile, "profile"},
-    {TrialPurpose::kSearch, "search"},
-    {TrialPurpose::kNeighbour, "neighbour"},
-    {TrialPurpose::kVerify, "verify"},
-    {TrialPurpose::kCalibrate, "calibrate"},
-    {TrialPurpose::kRecord, "record"}};
+    {TrialPurpose::kProfile, "profile"},     {TrialPurpose::kSearch, "search"},
+    {TrialPurpose::kNeighbour, "neighbour"}, {TrialPurpose::kVerify, "verify"},
+    {TrialPurpose::kCalibrate, "calibrate"}, {TrialPurpose::kRecord, "record"}};
 
 constexpr std::pair<TrialOutcome, const char*> kOutcomes[] = {
     {TrialOutcome::kFits, "fits"},

@@ -48,7 +48,7 @@ struct ServerOptions {
   std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
   AdmissionRules admission;
   SandboxMode sandbox = SandboxMode::kAuto;  // of the workers
-  Bytes worker_memory{0};  // host memory that each worker may use; 0: any
+  Bytes worker_memory{0};     // host memory that each worker may use; 0: any
   int64_t spare_workers = 2;  // for each GPU in use, unless that is made up
   bool exit_with_stdin = false;
   // With fewer GPUs than these the devices count as failing.

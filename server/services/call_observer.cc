@@ -46,7 +46,8 @@ bool IsRequestId(std::string_view text) {
 
 // Calls that only look are told of at the lowest level.
 bool OnlyReads(std::string_view method) {
-  for (const char* verb : {"Get", "List", "Watch", "Wait", "Check", "BatchCheck"}) {
+  for (const char* verb :
+       {"Get", "List", "Watch", "Wait", "Check", "BatchCheck"}) {
     if (absl::StartsWith(absl::string_view(method.data(), method.size()),
                          verb)) {
       return true;
