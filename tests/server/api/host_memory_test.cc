@@ -13,10 +13,10 @@ namespace memplan {
 namespace {
 
 // A private root with the files of /proc and /sys that a test writes.
-class HostMemoryTest : public testing::Test {
+class HostMemoryTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string folder = testing::TempDir() + "memplan-host-XXXXXX";
+    std::string folder = ::testing::TempDir() + "memplan-host-XXXXXX";
     ASSERT_NE(mkdtemp(folder.data()), nullptr);
     root_ = folder;
   }

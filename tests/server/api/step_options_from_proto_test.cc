@@ -18,7 +18,7 @@ using memplan::testing::FailsWith;
 using memplan::testing::IsOk;
 using ::testing::ElementsAre;
 using ::testing::Optional;
-using Change = std::function<void(v1::StepOptions&)>;
+using StepChange = std::function<void(v1::StepOptions&)>;
 
 v1::ProbeSpec Training() {
   v1::ProbeSpec spec;
@@ -106,16 +106,18 @@ TEST(ReadStepOptionsTest, ComesBackFromProtoAsItWas) {
   }
 }
 
-struct FaultCase {
+struct StepFaultCase {
   std::string name;
-  Change change;
+  StepChange change;
   std::string field;
   std::string reason = "INVALID_PROBE_SPEC";
 };
 
-void PrintTo(const FaultCase& test, std::ostream* out) { *out << test.name; }
+void PrintTo(const StepFaultCase& test, std::ostream* out) {
+  *out << test.name;
+}
 
-class StepOptionFaultTest : public ::testing::TestWithParam<FaultCase> {};
+class StepOptionFaultTest : public ::testing::TestWithParam<StepFaultCase> {};
 
 TEST_P(StepOptionFaultTest, IsRefusedWithItsPath) {
   v1::ProbeSpec proto = Training();
@@ -129,7 +131,7 @@ constexpr char kTooLarge[] = "float32[B,2147483648,2147483648]";
 
 INSTANTIATE_TEST_SUITE_P(
     Faults, StepOptionFaultTest,
-    ::testing::ValuesIn<FaultCase>({
+    ::testing::ValuesIn<StepFaultCase>({
         {"Autocast",
          [](v1::StepOptions& s) { s.set_autocast(v1::Autocast(9)); },
          "spec.step.autocast"},
@@ -197,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& test) { return test.param.name; });
 
-class TrainingAloneTest : public ::testing::TestWithParam<FaultCase> {};
+class TrainingAloneTest : public ::testing::TestWithParam<StepFaultCase> {};
 
 TEST_P(TrainingAloneTest, IsRefusedWithAnInference) {
   v1::ProbeSpec proto = Inference();
@@ -209,7 +211,7 @@ TEST_P(TrainingAloneTest, IsRefusedWithAnInference) {
 
 INSTANTIATE_TEST_SUITE_P(
     Fields, TrainingAloneTest,
-    ::testing::ValuesIn<FaultCase>({
+    ::testing::ValuesIn<StepFaultCase>({
         {"Accumulation",
          [](v1::StepOptions& s) { s.set_accumulation_steps(2); },
          "spec.step.accumulation_steps"},
