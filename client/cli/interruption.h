@@ -3,13 +3,12 @@
 #ifndef MEMPLAN_CLIENT_CLI_INTERRUPTION_H_
 #define MEMPLAN_CLIENT_CLI_INTERRUPTION_H_
 
-#include <signal.h>
-
 #include <atomic>
 #include <functional>
 #include <mutex>
 #include <stop_token>
-#include <thread>
+
+#include "client/cli/signal_listener.h"
 
 namespace memplan {
 
@@ -19,7 +18,7 @@ namespace memplan {
 class Interruption {
  public:
   Interruption();
-  ~Interruption();
+  ~Interruption() = default;
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
@@ -34,16 +33,13 @@ class Interruption {
   void BeforeEndingAtOnce(std::function<void()> clean_up);
 
  private:
-  void Listen();
+  void Take(int signal);
 
-  sigset_t old_mask_;
-  int signals_;  // a signalfd
-  int wake_;     // an eventfd that ends the thread
   std::stop_source stop_;
   std::atomic<int> signal_ = 0;
   std::mutex mutex_;
   std::function<void()> clean_up_;
-  std::thread thread_;  // last: uses all of the above
+  SignalListener listener_;  // last: uses all of the above
 };
 
 }  // namespace memplan

@@ -1,13 +1,10 @@
 #include "client/cli/job_process.h"
 
-#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
-#include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -17,16 +14,6 @@ extern char** environ;
 
 namespace memplan {
 namespace {
-
-sigset_t RelayedSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal :
-       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
-    sigaddset(&set, signal);
-  }
-  return set;
-}
 
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -62,43 +49,19 @@ absl::Status CannotStart(int error, const std::string& program) {
 
 }  // namespace
 
-JobProcess::JobProcess() {
-  const sigset_t relayed = RelayedSignals();
-  pthread_sigmask(SIG_BLOCK, &relayed, &old_mask_);
-  signals_ = signalfd(-1, &relayed, SFD_CLOEXEC);
-  wake_ = eventfd(0, EFD_CLOEXEC);
-  thread_ = std::thread([this] { Listen(); });
-}
+JobProcess::JobProcess()
+    : listener_({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2},
+                [this](const signalfd_siginfo& info) { Take(info); }) {}
 
-JobProcess::~JobProcess() {
-  eventfd_write(wake_, 1);
-  thread_.join();
-  close(wake_);
-  close(signals_);
-  pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
-}
-
-void JobProcess::Listen() {
-  std::array<pollfd, 2> waits = {
-      {{.fd = signals_, .events = POLLIN, .revents = 0},
-       {.fd = wake_, .events = POLLIN, .revents = 0}}};
-  for (;;) {
-    poll(waits.data(), waits.size(), -1);
-    if ((waits[1].revents & POLLIN) != 0) return;
-    signalfd_siginfo info;
-    if ((waits[0].revents & POLLIN) == 0 ||
-        read(signals_, &info, sizeof(info)) != sizeof(info)) {
-      continue;
-    }
-    const auto signal = static_cast<int>(info.ssi_signo);
-    const std::lock_guard lock(mutex_);
-    if (child_ != 0) {
-      // The terminal sends to the whole group, the child among it.
-      if (info.ssi_code != SI_KERNEL) kill(child_, signal);
-    } else if (signal_ == 0) {
-      signal_ = signal;
-      stop_.request_stop();
-    }
+void JobProcess::Take(const signalfd_siginfo& info) {
+  const auto signal = static_cast<int>(info.ssi_signo);
+  const std::lock_guard lock(mutex_);
+  if (child_ != 0) {
+    // The terminal sends to the whole group, the child among it.
+    if (info.ssi_code != SI_KERNEL) kill(child_, signal);
+  } else if (signal_ == 0) {
+    signal_ = signal;
+    stop_.request_stop();
   }
 }
 
@@ -108,7 +71,7 @@ absl::StatusOr<pid_t> JobProcess::Start(const std::vector<std::string>& command,
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  posix_spawnattr_setsigmask(&attributes, &old_mask_);
+  posix_spawnattr_setsigmask(&attributes, &listener_.old_mask());
   pid_t pid = 0;
   const std::lock_guard lock(mutex_);
   const int error =

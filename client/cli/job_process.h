@@ -7,17 +7,17 @@
 #ifndef MEMPLAN_CLIENT_CLI_JOB_PROCESS_H_
 #define MEMPLAN_CLIENT_CLI_JOB_PROCESS_H_
 
-#include <signal.h>
+#include <sys/signalfd.h>
 #include <sys/types.h>
 
 #include <atomic>
 #include <mutex>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/cli/signal_listener.h"
 
 namespace memplan {
 
@@ -27,7 +27,7 @@ class JobProcess {
  public:
   JobProcess();
   // Puts the old mask back.
-  ~JobProcess();
+  ~JobProcess() = default;
   JobProcess(const JobProcess&) = delete;
   JobProcess& operator=(const JobProcess&) = delete;
 
@@ -45,16 +45,13 @@ class JobProcess {
   int Wait();
 
  private:
-  void Listen();
+  void Take(const signalfd_siginfo& info);
 
-  sigset_t old_mask_;
-  int signals_;  // a signalfd
-  int wake_;     // an eventfd that ends the thread
   std::stop_source stop_;
   std::atomic<int> signal_ = 0;
   std::mutex mutex_;
-  pid_t child_ = 0;     // under mutex_; 0 before its start and after its end
-  std::thread thread_;  // last: uses all of the above
+  pid_t child_ = 0;  // under mutex_; 0 before its start and after its end
+  SignalListener listener_;  // last: uses all of the above
 };
 
 }  // namespace memplan

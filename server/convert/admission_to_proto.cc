@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "server/convert/times.h"
+
 namespace memplan {
 namespace {
 
@@ -88,12 +90,6 @@ void FillSpan(absl::Duration span, google::protobuf::Duration& proto) {
   proto.set_nanos(static_cast<int32_t>(parts.tv_nsec));
 }
 
-void FillMoment(absl::Time moment, google::protobuf::Timestamp& proto) {
-  const timespec parts = absl::ToTimespec(moment);
-  proto.set_seconds(parts.tv_sec);
-  proto.set_nanos(static_cast<int32_t>(parts.tv_nsec));
-}
-
 void FillDevice(const Answer& answer, v1::Judgement& proto) {
   const Device& device = *answer.device;
   proto.set_device_id(device.id);
@@ -170,9 +166,11 @@ void FillReservation(const Reservation& reservation, absl::Duration left,
   proto.set_need_expected_bytes(reservation.need.expected.count());
   proto.set_plan_id(reservation.need.plan_id);
   proto.set_batch(reservation.need.batch);
-  FillMoment(reservation.create_time, *proto.mutable_create_time());
+  *proto.mutable_create_time() =
+      ToTimestamp(absl::ToChronoTime(reservation.create_time));
   if (HasEnded(reservation.state)) {
-    FillMoment(reservation.end_time, *proto.mutable_end_time());
+    *proto.mutable_end_time() =
+        ToTimestamp(absl::ToChronoTime(reservation.end_time));
   }
 }
 

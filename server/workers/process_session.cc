@@ -78,7 +78,7 @@ class ProcessSession : public WorkerSession {
                                   const OnWorkerProgress& on_progress) override;
   absl::StatusOr<gpu::CallsReport> RunCalls(const CallsOrder& order) override;
   void End() override;
-  bool TakesOrders() const override { return is_open_ && !HasClosed(); }
+  bool TakesOrders() const override { return is_open_ && !talk_.HasClosed(); }
 
  private:
   // What was ordered, and since when: what the words of failures need.
@@ -102,8 +102,6 @@ class ProcessSession : public WorkerSession {
   TrialResult Died(const Talk& talk, std::string words) const;
   static TrialResult TimedOut(const Pending& pending, const Talk& talk);
   void KeepTrace(const TrialOrder& order, Trial& trial) const;
-  // True if the worker's end of the channel is closed and all it said was heard.
-  bool HasClosed() const;
   void Kill(int64_t WorkerCounts::*cause);
   // Waits for the exit of a worker that has no order left. `wake` may be −1.
   void WaitForExit(int wake);
@@ -377,12 +375,6 @@ void ProcessSession::End() {
     return;
   }
   WaitForExit(parts_.cancel.descriptor());
-}
-
-bool ProcessSession::HasClosed() const {
-  char byte = 0;
-  return recv(parts_.worker.channel.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) ==
-         0;
 }
 
 void ProcessSession::Kill(int64_t WorkerCounts::*cause) {

@@ -24,12 +24,6 @@ int StepsOf(const gpu::TrialRequest& request) {
   return request.steps + gpu::FurtherSteps(request.options);
 }
 
-// True if the other side has closed and nothing is left to read.
-bool HasClosed(int socket) {
-  char byte = 0;
-  return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-}
-
 }  // namespace
 
 WorkerConversation::WorkerConversation(int socket, TalkTerms terms)
@@ -189,6 +183,11 @@ bool WorkerConversation::TakeReport(const gpu::Report& report,
   return true;
 }
 
+bool WorkerConversation::HasClosed() const {
+  char byte = 0;
+  return recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 // The next message, or nothing if the talk has ended.
 std::optional<gpu::WorkerMessage> WorkerConversation::Receive(
     Deadline deadline) {
@@ -223,7 +222,7 @@ void WorkerConversation::EndWith(const absl::Status& status) {
     End(TalkEnd::kCancelled, words);
   } else if (absl::IsDeadlineExceeded(status)) {
     End(TalkEnd::kTimedOut, words);
-  } else if (absl::IsUnavailable(status) || HasClosed(socket_)) {
+  } else if (absl::IsUnavailable(status) || HasClosed()) {
     End(TalkEnd::kClosed, words);
   } else {
     End(TalkEnd::kNonsense, words);

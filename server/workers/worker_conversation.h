@@ -77,6 +77,10 @@ class WorkerConversation {
   // Says that no order follows. False if it cannot be said any more.
   bool SayEnd(std::chrono::steady_clock::time_point deadline);
 
+  // True if the worker's end of the channel is closed and all it said was heard.
+  // May be asked while another thread talks.
+  bool HasClosed() const;
+
  private:
   using Deadline = std::chrono::steady_clock::time_point;
 

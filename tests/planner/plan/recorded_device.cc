@@ -18,29 +18,13 @@
 #include "planner/trace/outline.h"
 #include "planner/trace/pairing.h"
 #include "planner/trace/trace_builder.h"
+#include "tests/planner/trace/recorded_plans.h"
 
 namespace memplan::testing {
 namespace {
 
 // Scratch between recordings is a multiple of this.
 constexpr double kTile = 4096;
-
-CallPlan PlanOf(const Trace& trace, const OuterCall& call) {
-  CallPlan plan;
-  std::map<uint32_t, uint32_t> requests;  // by block
-  for (uint32_t i = call.begin_event; i < call.end_event; ++i) {
-    const TraceEvent& event = trace.events[i];
-    if (event.kind == EventKind::kAlloc) {
-      const auto request = static_cast<uint32_t>(requests.size());
-      requests[event.link] = request;
-      plan.push_back({request, event.bytes});
-    } else if (event.kind == EventKind::kFree &&
-               requests.contains(event.link)) {
-      plan.push_back({requests[event.link], 0});
-    }
-  }
-  return plan;
-}
 
 void Sign(uint32_t event, uint32_t mark, int64_t batch, Trace& trace) {
   SignatureTable& table = trace.signatures;

@@ -11,7 +11,6 @@
 #include "planner/trace/pairing.h"
 
 namespace memplan::testing {
-namespace {
 
 CallPlan PlanOf(const Trace& trace, const OuterCall& call) {
   CallPlan plan;
@@ -29,6 +28,8 @@ CallPlan PlanOf(const Trace& trace, const OuterCall& call) {
   }
   return plan;
 }
+
+namespace {
 
 std::map<uint32_t, OuterCall> CallsByMark(const OutlinedTrace& outlined) {
   std::map<uint32_t, OuterCall> calls;
