@@ -19,7 +19,8 @@ bool IsSameProgram(const ProbeSpec& a, const ProbeSpec& b) {
   return a.model_sha256 == b.model_sha256 && a.device_id == b.device_id &&
          a.inputs == b.inputs && a.dimensions == b.dimensions &&
          a.mode == b.mode && a.optimizer == b.optimizer &&
-         a.run_as == b.run_as && a.steps == b.steps && a.step == b.step;
+         a.run_as == b.run_as && a.steps == b.steps && a.step == b.step &&
+         a.loss_model_sha256 == b.loss_model_sha256;
 }
 
 std::vector<EarlierRecording> RecordingsFor(

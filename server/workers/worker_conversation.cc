@@ -166,7 +166,7 @@ bool WorkerConversation::Settle(const gpu::Settled& settled,
   if (settled_) return End(TalkEnd::kNonsense, "it settled twice");
   settled_ = true;
   talk_.phase = "report";
-  order.on_progress({talk_.phase, order.request.steps});
+  order.on_progress({talk_.phase, gpu::StepCount(order.request)});
   talk_.context = order.read_context(settled);
   return Send(gpu::Proceed{});
 }
@@ -174,10 +174,11 @@ bool WorkerConversation::Settle(const gpu::Settled& settled,
 bool WorkerConversation::TakeReport(const gpu::Report& report,
                                     const gpu::TrialRequest& request) {
   const auto steps = static_cast<int>(report.steps.size());
+  const int ordered = gpu::StepCount(request);
   const bool ran = report.end == gpu::EndKind::kRan;
-  if (ran ? steps != request.steps : steps > request.steps) {
-    return End(TalkEnd::kNonsense, absl::StrCat("it reported ", steps,
-                                                " steps of ", request.steps));
+  if (ran ? steps != ordered : steps > ordered) {
+    return End(TalkEnd::kNonsense,
+               absl::StrCat("it reported ", steps, " steps of ", ordered));
   }
   talk_.report = report;
   return true;
