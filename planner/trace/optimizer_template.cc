@@ -17,7 +17,7 @@ namespace memplan {
 namespace {
 
 bool IsOptimizerPhase(std::string_view name) {
-  return name.starts_with("step") && name.ends_with("/optimizer");
+  return name.ends_with("/optimizer");
 }
 
 bool IsSegmentEvent(EventKind kind) {

@@ -15,7 +15,7 @@
 namespace memplan {
 
 // `trace` was recorded with the same algorithm, in phases step0/optimizer,
-// step1/optimizer, … as workers record them. Where segments and blocks lay is
+// step1/optimizer, also0/optimizer, … as workers record them. Where segments and blocks lay is
 // left out: it would no longer be true. kInvalidArgument if there is no such
 // phase, or the states made there are not those of the algorithm.
 absl::StatusOr<Trace> WithPythonOptimizer(const Trace& trace,

@@ -27,7 +27,8 @@ absl::Status CallRuns::Run(const std::vector<DistinctCall>& calls,
   place_ = CallPlace{.device_name = prepared.device.device_name,
                      .driver_version = prepared.device.driver_version,
                      .cudnn_version = prepared.device.cudnn_version,
-                     .torch_version = prepared.worker_version};
+                     .torch_version = prepared.worker_version,
+                     .switches = switches_};
   if (kept_ != nullptr) {
     auto found = kept_->Find(*place_, calls);
     for (size_t i = 0; i < calls.size(); ++i) {

@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,9 +20,10 @@ namespace memplan {
 // Not thread-safe.
 class CallRuns {
  public:
-  // `kept` may be null and must outlive it. `cap` guards the device.
-  CallRuns(CallResults* kept, std::optional<Bytes> cap)
-      : kept_(kept), cap_(cap) {}
+  // `kept` may be null and must outlive it. `cap` guards the device. `switches`
+  // are those of cuDNN that are on in the workers.
+  CallRuns(CallResults* kept, std::optional<Bytes> cap, std::string switches)
+      : kept_(kept), cap_(cap), switches_(std::move(switches)) {}
 
   // Those of `calls` that are not known yet. Called again with the same calls
   // after an error, it goes on where that came. kCancelled; kUnavailable if the
@@ -39,6 +42,7 @@ class CallRuns {
 
   CallResults* const kept_;
   const std::optional<Bytes> cap_;
+  const std::string switches_;
   std::optional<CallPlace> place_;
   std::vector<std::vector<CallPlan>> plans_;
   std::vector<bool> is_known_;  // or cannot be

@@ -125,7 +125,8 @@ class FastExecution {
 
   // The trace of a run that got through all its steps.
   std::optional<Trace> TraceOf(const Trial& trial, int number) const {
-    if (static_cast<int>(trial.steps.size()) < spec_.steps ||
+    const int steps = spec_.steps + gpu::FurtherSteps(spec_.step);
+    if (static_cast<int>(trial.steps.size()) < steps ||
         trial.trace_events == 0 || trial.trace_overflowed) {
       return std::nullopt;
     }
@@ -200,7 +201,8 @@ class FastExecution {
     tools_.on_progress(CallsProgress(order));
     HaveVerifier();
     const Clock::time_point begun = Clock::now();
-    CallRuns runs(tools_.call_results, trials_.Cap());
+    CallRuns runs(tools_.call_results, trials_.Cap(),
+                  gpu::CudnnSwitches(spec_.step));
     for (int attempt = 0; attempt < kCallAttempts; ++attempt) {
       if (auto ending = HaveRecorder()) return ending;
       const absl::Status status =

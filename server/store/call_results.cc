@@ -29,6 +29,9 @@ std::string KeyOf(const CallPlace& place, const DistinctCall& call) {
   hash.Update(absl::StrCat(place.device_name, "\n", place.driver_version, "\n",
                            place.cudnn_version, "\n", place.torch_version,
                            "\n"));
+  if (!place.switches.empty()) {
+    hash.Update(absl::StrCat(place.switches, "\n"));
+  }
   hash.Update(absl::StrCat(call.operator_name, "\n", WriteCallText(call)));
   return hash.Finish();
 }

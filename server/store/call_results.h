@@ -23,6 +23,7 @@ struct CallPlace {
   std::string driver_version;
   std::string cudnn_version;
   std::string torch_version;
+  std::string switches = {};  // those of cuDNN that are on; empty for none
   friend bool operator==(const CallPlace&, const CallPlace&) = default;
 };
 

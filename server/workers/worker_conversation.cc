@@ -19,11 +19,6 @@ constexpr int kMaxMessages = 1000;
 // What a scripted worker says it has for a libtorch.
 constexpr std::string_view kScriptedVersion = "scripted";
 
-// All that a run of the request has, further ones included.
-int StepsOf(const gpu::TrialRequest& request) {
-  return request.steps + gpu::FurtherSteps(request.options);
-}
-
 }  // namespace
 
 WorkerConversation::WorkerConversation(int socket, TalkTerms terms)
@@ -165,7 +160,7 @@ bool WorkerConversation::Settle(const gpu::Settled& settled,
   if (settled_) return End(TalkEnd::kNonsense, "it settled twice");
   settled_ = true;
   talk_.phase = "report";
-  order.on_progress({talk_.phase, StepsOf(order.request)});
+  order.on_progress({talk_.phase, gpu::StepCount(order.request)});
   talk_.context = order.read_context(settled);
   return Send(gpu::Proceed{});
 }
@@ -173,8 +168,8 @@ bool WorkerConversation::Settle(const gpu::Settled& settled,
 bool WorkerConversation::TakeReport(const gpu::Report& report,
                                     const gpu::TrialRequest& request) {
   const auto steps = static_cast<int>(report.steps.size());
+  const int ordered = gpu::StepCount(request);
   const bool ran = report.end == gpu::EndKind::kRan;
-  const int ordered = StepsOf(request);
   if (ran ? steps != ordered : steps > ordered) {
     return End(TalkEnd::kNonsense,
                absl::StrCat("it reported ", steps, " steps of ", ordered));

@@ -20,4 +20,8 @@ std::string_view EndClassName(EndClass end_class) {
   return WordFor(end_class, kEndClassWords);
 }
 
+int StepCount(const TrialRequest& request) {
+  return request.steps + FurtherSteps(request.options);
+}
+
 }  // namespace memplan::gpu

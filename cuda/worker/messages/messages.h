@@ -103,6 +103,9 @@ struct TrialRequest {
   friend bool operator==(const TrialRequest&, const TrialRequest&) = default;
 };
 
+// The steps of its trial: those asked for and those that its options add.
+int StepCount(const TrialRequest& request);
+
 // Daemon → worker: open the device and load the model, ahead of a run.
 struct Prepare {
   // Batch and steps do not count. The cap is in force while loading; the run

@@ -16,6 +16,14 @@ std::string_view OptimizerImplementationName(OptimizerImplementation kind) {
   return WordFor(kind, kOptimizerImplementationWords);
 }
 
+std::string CudnnSwitches(const StepOptions& options) {
+  std::string switches = options.cudnn_benchmark ? "benchmark" : "";
+  if (options.cudnn_deterministic) {
+    switches += switches.empty() ? "deterministic" : " deterministic";
+  }
+  return switches;
+}
+
 int FurtherSteps(const StepOptions& options) {
   const int between = static_cast<int>(options.also_batches.size()) +
                       (options.evaluation_batch > 0 ? 1 : 0);

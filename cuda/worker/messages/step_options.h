@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -58,6 +59,9 @@ std::string_view OptimizerImplementationName(OptimizerImplementation kind);
 // How many steps follow those that were asked for: other batches, an evaluation
 // and, if there are any of these, one more step as at first.
 int FurtherSteps(const StepOptions& options);
+
+// `benchmark`, `deterministic` or both, as far as cuDNN is told so.
+std::string CudnnSwitches(const StepOptions& options);
 
 inline constexpr int kMaxAccumulationSteps = 1024;
 inline constexpr size_t kMaxAlsoBatches = 8;

@@ -92,6 +92,22 @@ TEST(OptimizerTemplateTest, PutsForeachAdamInPlaceOfTheRecordedOne) {
   }
 }
 
+// A step of another batch, and the one that comes last, are steps like any.
+TEST(OptimizerTemplateTest, ReplacesTheOptimizerOfEveryStep) {
+  std::string steps = AdamSteps();
+  for (size_t at = steps.find("step1"); at != std::string::npos;
+       at = steps.find("step1")) {
+    steps.replace(at, 5, "also0");
+  }
+  const auto trace = WithPythonOptimizer(SmallTrace(steps), kForeachAdam);
+  ASSERT_THAT(trace, IsOk());
+  const auto story = Story(*trace);
+  ASSERT_GT(story.size(), 11u);
+  EXPECT_THAT(std::vector(story.end() - 11, story.end()),
+              ElementsAre("also0/optimizer", "1000", "600", "-600", "-1000",
+                          "-50", "end", "-1000", "-1000", "-600", "-600"));
+}
+
 // Besides weights, states and the activation: foreach takes a copy of all
 // parameters, the recorded one two of the largest, Python's for-loop two and what
 // the one before left, fused nothing but its counters.

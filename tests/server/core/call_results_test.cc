@@ -73,7 +73,8 @@ TEST_F(CallResultsTest, KnowsThemWhereTheyRanAlone) {
   results_->Keep(kH200, {ConvolutionAt(8)}, {kPlans});
   for (std::string CallPlace::*member :
        {&CallPlace::device_name, &CallPlace::driver_version,
-        &CallPlace::cudnn_version, &CallPlace::torch_version}) {
+        &CallPlace::cudnn_version, &CallPlace::torch_version,
+        &CallPlace::switches}) {
     CallPlace other = kH200;
     other.*member += "1";
     EXPECT_THAT(results_->Find(other, {ConvolutionAt(8)}),

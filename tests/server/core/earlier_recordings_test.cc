@@ -57,6 +57,11 @@ TEST_F(RecordingsForTest, TakesNoneOfAnotherProgram) {
   EXPECT_THAT(Recordings(), IsEmpty());
 }
 
+TEST_F(RecordingsForTest, TakesNoneOfAnotherLoss) {
+  earlier_.spec.loss_model_sha256 = "l";
+  EXPECT_THAT(Recordings(), IsEmpty());
+}
+
 TEST_F(RecordingsForTest, TakesNoneOfAnotherDevice) {
   earlier_.device_identity = "GPU-1, A100";
   EXPECT_THAT(Recordings(), IsEmpty());

@@ -215,6 +215,22 @@ TEST_F(WorkerConversationTest, WantsNoMoreStepsThanOrdered) {
   ExpectNonsense("3 steps of 2");
 }
 
+// Two steps, one of batch 3, an evaluation, and one more.
+TEST_F(WorkerConversationTest, TakesTheStepsThatTheOptionsAdd) {
+  order_.request.options.also_batches = {3};
+  order_.request.options.evaluation_batch = 64;
+  Say(kHello);
+  SayReport(gpu::EndKind::kRan, 5);
+  EXPECT_EQ(TalkItOut().end, TalkEnd::kAnswered);
+}
+
+TEST_F(WorkerConversationTest, WantsTheStepsThatTheOptionsAdd) {
+  order_.request.options.also_batches = {3};
+  Say(kHello);
+  SayReport(gpu::EndKind::kRan, 2);
+  ExpectNonsense("2 steps of 4");
+}
+
 TEST_F(WorkerConversationTest, WantsJson) {
   Say(kHello);
   SayText("not json");

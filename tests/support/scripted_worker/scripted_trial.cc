@@ -137,11 +137,12 @@ class ScriptedTrial {
       report.steps.back().failed_requests = 1;
     }
     if (report.end != gpu::EndKind::kRan) return;
-    for (int i = 0; i < request_.steps; ++i) {
+    for (int i = 0; i < gpu::StepCount(request_); ++i) {
       std::this_thread::sleep_for(
           std::chrono::duration<double>(script_.step_seconds));
       report.steps.push_back(OneStep());
-      if (recorded_) report.steps.back().peaks = recorded_->step_peaks(i);
+      if (recorded_ && i < request_.steps)
+        report.steps.back().peaks = recorded_->step_peaks(i);
       Send(gpu::Progress{.phase = "step", .steps_done = i + 1});
     }
     Settle();
