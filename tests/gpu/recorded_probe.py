@@ -22,6 +22,7 @@ import json
 import lzma
 import shlex
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 TEE = Path(__file__).resolve().with_name("channel_tee.py")
@@ -87,11 +88,13 @@ def pack(path, content):
 
 def pack_traces(folder, probe, traces):
     """`traces` is the store's folder of the probe's traces; the first of each batch stays."""
+    sources = {}
     for trial in probe["trials"]:
-        path = folder / f"{trial['batch']}.trace.xz"
         source = traces / f"{trial['number']}.trace"
-        if source.exists() and not path.exists():
-            pack(path, source.read_bytes())
+        if source.exists():
+            sources.setdefault(folder / f"{trial['batch']}.trace.xz", source)
+    with ThreadPoolExecutor() as pool:  # packing takes longer than running
+        list(pool.map(lambda path: pack(path, sources[path].read_bytes()), sources))
 
 
 def without_folders(round_):
