@@ -15,6 +15,7 @@ check does not hold.
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ PEAKS = [f"{model}:{mode}" for mode in ("sgd", "adam-loop", "adam-foreach", "ada
 # The answers that Python gave: docs/design.md and docs/measurements.md.
 ANSWERS = {"vit:adam-foreach:16": 119, "vit:adam-bf16:8": 101, "resnet50:adam-bf16:8": 180}
 FORETOLD = ("adam-foreach", "adam-fused", "adamw-bf16")  # where Python's optimizer needs most
+CELL = re.compile(rf"({'|'.join(BATCHES)}):({'|'.join(MODES)})(:[1-9]\d*)?")
 REQUESTED_TOLERANCE = 64  # bytes
 FUSED_STEP_BYTES = 4  # a parameter
 RESERVED_TOLERANCE = 0.005
@@ -48,9 +50,7 @@ SECONDS = {"peaks": 5, "foretold": 5, "answer": 16, "start": 10}
 def cells_of(text):
     cells = [*ANSWERS, *PEAKS] if text == "all" else text.split(",")
     for cell in cells:
-        model, mode, *cap = cell.split(":")
-        if (model not in BATCHES or mode not in MODES or len(cap) > 1
-                or not all(word.isdigit() for word in cap)):
+        if not CELL.fullmatch(cell):
             raise argparse.ArgumentTypeError(
                 f"{cell} is no cell: model:mode or model:mode:GiB, models {', '.join(BATCHES)}, "
                 f"modes {', '.join(MODES)}")

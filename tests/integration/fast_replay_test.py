@@ -20,7 +20,7 @@ import recorded_probe  # noqa: E402
 
 FAST = TESTS / "traces/fast"
 LARGEST_FOLDER = 400_000  # bytes
-PATIENCE = 280  # seconds: a planner built without optimisation replays thousands of streams
+PATIENCE = 500  # seconds: a planner built without optimisation replays thousands of streams
 
 
 class FastReplayTest(IntegrationTest):
