@@ -5,8 +5,8 @@
 
 LIST is `all`, or cells with commas between. `vit:adam-foreach` trains two batches in Python
 and under `memplan profile`: requested peaks must be within 64 bytes, reserved ones within
-0.5 %. Workers run libtorch's optimizer; where Python's needs more than that one for a moment,
-its peak is compared with what a probe foretells. `vit:adam-foreach:16` probes under a cap of
+0.5 %. Workers run libtorch's optimizer: where Python's takes more for a moment, the rest of
+the step must agree, and Python's peaks are compared with what a probe foretells. `vit:adam-foreach:16` probes under a cap of
 16 GiB: Python must run the answer and fail at one more, each in a fresh process. OUT/
 python.jsonl gets a line a cell; cells that FILE has are not run again, and none begins
 after N seconds. A dry run trains one sample on the CPU, without memplan. Exits with 1 if a
@@ -27,6 +27,8 @@ from pathlib import Path
 import gpu_models
 from check_report import Report
 from daemon_process import DaemonProcess
+from python_comparison import (OTHER_OPTIMIZERS, RESERVED_TOLERANCE, compare, peaks_of, phases_of,
+                               words_of)
 from python_modes import MODES
 
 CAP_GIB = 16
@@ -36,11 +38,7 @@ PEAKS = [f"{model}:{mode}" for mode in ("sgd", "adam-loop", "adam-foreach", "ada
          for model in BATCHES]
 # The answers that Python gave: docs/design.md and docs/measurements.md.
 ANSWERS = {"vit:adam-foreach:16": 119, "vit:adam-bf16:8": 101, "resnet50:adam-bf16:8": 180}
-FORETOLD = ("adam-foreach", "adam-fused", "adamw-bf16")  # where Python's optimizer needs most
 CELL = re.compile(rf"({'|'.join(BATCHES)}):({'|'.join(MODES)})(:[1-9]\d*)?")
-REQUESTED_TOLERANCE = 64  # bytes
-FUSED_STEP_BYTES = 4  # a parameter
-RESERVED_TOLERANCE = 0.005
 PYTHONS_AT_ONCE = 3
 PYTHON_PATIENCE = 180  # seconds
 # On an H200: what memplan takes meanwhile; Python runs beside it.
@@ -60,7 +58,7 @@ def cells_of(text):
 def estimate_of(cells):
     """Seconds on an H200, models aside."""
     parts = [SECONDS["answer"] if cell.count(":") == 2 else
-             SECONDS["peaks"] + SECONDS["foretold"] * (cell.split(":")[1] in FORETOLD)
+             SECONDS["peaks"] + SECONDS["foretold"] * (cell.split(":")[1] in OTHER_OPTIMIZERS)
              for cell in cells]
     return SECONDS["start"] + sum(parts)
 
@@ -76,62 +74,6 @@ def train_in_python(model, mode, batches, cap_gib, *more):
         raise RuntimeError(f"Python's {model} {mode} ended with {done.returncode}:\n"
                            f"{done.stderr[-1000:]}")
     return {entry["batch"]: entry for entry in map(json.loads, done.stdout.splitlines())}
-
-
-def peaks_of(trial):
-    return {kind: int(trial["peaks"][f"{kind}_bytes"])
-            for kind in ("requested", "allocated", "active", "reserved")}
-
-
-def phases_of(replay):
-    return {phase["name"]: int(phase["peak_requested_bytes"]) for phase in replay["phases"]}
-
-
-def differences(python, memplan, tolerance):
-    """By phase, of requested peaks: memplan's less Python's, where that is beyond tolerance."""
-    return {name: memplan[name] - peaks["requested"] for name, peaks in python.items()
-            if name in memplan and abs(memplan[name] - peaks["requested"]) > tolerance}
-
-
-def tolerance_of(mode, python):
-    """Bytes by which requested peaks may differ. The fused Adam counts its steps on the card."""
-    counts = FUSED_STEP_BYTES * python["parameters"] if mode == "adam-fused" else 0
-    return REQUESTED_TOLERANCE + counts
-
-
-def compare(mode, python, memplan, phases):
-    """What one batch shows; `phases` returns those of memplan's trace."""
-    tolerance = tolerance_of(mode, python)
-    requested = memplan["requested"] - python["peaks"]["requested"]
-    reserved = memplan["reserved"] / python["peaks"]["reserved"] - 1
-    seen = {"python": python["peaks"], "memplan": memplan, "requested_difference": requested,
-            "reserved_ratio": round(reserved, 6), "phases": {}, "left": python["left"]}
-    seen["holds"] = (abs(requested) <= tolerance
-                     and abs(reserved) <= RESERVED_TOLERANCE)
-    if seen["holds"]:
-        return seen
-    seen["phases"] = differences(python["phases"], phases(), tolerance)
-    peak_phase = max(python["phases"], key=lambda name: python["phases"][name]["requested"])
-    seen["peak_phase"] = peak_phase
-    # Not memplan's claim then: it tells that workers run libtorch's.
-    if mode != "adam-loop" and peak_phase.endswith("/optimizer"):
-        seen["holds"] = all(name.endswith("/optimizer") for name in seen["phases"])
-        seen["other_optimizer"] = True
-    return seen
-
-
-def words_of(batch, seen):
-    words = (f"{batch}: Python {seen['python']['requested']:,} requested and "
-             f"{seen['python']['reserved']:,} reserved, memplan "
-             f"{seen['requested_difference']:+,} and {100 * seen['reserved_ratio']:+.3f} %")
-    if seen["phases"]:
-        words += " (" + ", ".join(f"{name} {difference:+,}"
-                                  for name, difference in seen["phases"].items()) + ")"
-    if seen.get("other_optimizer"):
-        words += ", Python's optimizer"
-    if any(seen["left"].values()):
-        words += f", left over before: {seen['left']}"
-    return words
 
 
 class PythonCheck:
@@ -187,7 +129,7 @@ class PythonCheck:
                                    f"{trial['outcome']}")
             line["batches"][batch] = compare(mode, python[batch], peaks_of(trial),
                                              partial(self.phases, probe, batch))
-        if mode in FORETOLD:
+        if mode in OTHER_OPTIMIZERS:
             line["foretold"] = self.foretell(model, mode, batches[-1], python[batches[-1]])
         return line
 

@@ -4,6 +4,7 @@ import argparse
 import unittest
 
 import python_check
+import python_comparison
 
 MIB = 1 << 20
 
@@ -15,7 +16,7 @@ def python_entry(forward, optimizer, reserved=4000 * MIB, parameters=161):
 
 
 def compare(mode, python, forward, optimizer, reserved=4000 * MIB):
-    return python_check.compare(
+    return python_comparison.compare(
         mode, python, {"requested": max(forward, optimizer), "reserved": reserved},
         lambda: {"step0/forward": forward, "step0/optimizer": optimizer})
 
@@ -38,10 +39,15 @@ class CompareTest(unittest.TestCase):
         python = python_entry(2000 * MIB, 2300 * MIB, reserved=2400 * MIB)
         seen = compare("adam-foreach", python, 2000 * MIB, 2001 * MIB, 2100 * MIB)
         self.assertTrue(seen["holds"])
-        self.assertIn("step0/optimizer -313,524,224", python_check.words_of(8, seen))
+        self.assertIn("step0/optimizer -313,524,224", python_comparison.words_of(8, seen))
         # But nothing else may differ, and not that of a loop, which libtorch's is.
         self.assertFalse(compare("adam-foreach", python, 1999 * MIB, 2001 * MIB)["holds"])
         self.assertFalse(compare("adam-loop", python, 2000 * MIB, 2001 * MIB)["holds"])
+
+    def test_another_optimizer_may_leave_other_segments(self):
+        python = python_entry(3000 * MIB, 2900 * MIB, reserved=4100 * MIB)
+        self.assertTrue(compare("adam-foreach", python, 3000 * MIB, 2600 * MIB)["holds"])
+        self.assertFalse(compare("sgd", python, 3000 * MIB, 2900 * MIB)["holds"])
 
     def test_fused_steps_are_counted_on_the_card(self):
         python = python_entry(3000 * MIB, 2000 * MIB, parameters=100)

@@ -141,7 +141,7 @@ RecordedRun::RecordedRun(std::string trace) : trace_(std::move(trace)) {
   }
   PhasePeaks peaks(NamesOf(trace_, header));
   for (uint64_t i = 0; i < header.record_count; ++i) {
-    TraceRecord record = {};
+    TraceRecord record = {TraceEvent::kPhase, 0, 0, 0, 0, 0, 0};
     std::memcpy(&record,
                 trace_.data() + gpu::kTraceRecordsOffset + i * sizeof(record),
                 sizeof(record));
