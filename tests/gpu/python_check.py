@@ -6,11 +6,11 @@
 LIST is `all`, or cells with commas between. `vit:adam-foreach` trains two batches in Python
 and under `memplan profile`: requested peaks must be within 64 bytes, reserved ones within
 0.5 %. Workers run libtorch's optimizer: where Python's takes more for a moment, the rest of
-the step must agree, and Python's peaks are compared with what a probe foretells. `vit:adam-foreach:16` probes under a cap of
-16 GiB: Python must run the answer and fail at one more, each in a fresh process. OUT/
-python.jsonl gets a line a cell; cells that FILE has are not run again, and none begins
-after N seconds. A dry run trains one sample on the CPU, without memplan. Exits with 1 if a
-check does not hold.
+the step must agree, and Python's peaks are compared with what a probe foretells.
+`vit:adam-foreach:16` probes under a cap of 16 GiB: Python must run the answer and fail at
+one more, each in a fresh process. OUT/python.jsonl gets a line a cell; cells that FILE has
+are not run again, and none begins after N seconds. A dry run trains one sample on the CPU,
+without memplan. Exits with 1 if a check does not hold.
 """
 
 import argparse
