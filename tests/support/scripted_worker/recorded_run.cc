@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -141,11 +143,11 @@ RecordedRun::RecordedRun(std::string trace) : trace_(std::move(trace)) {
   }
   PhasePeaks peaks(NamesOf(trace_, header));
   for (uint64_t i = 0; i < header.record_count; ++i) {
-    TraceRecord record = {TraceEvent::kPhase, 0, 0, 0, 0, 0, 0};
-    std::memcpy(&record,
-                trace_.data() + gpu::kTraceRecordsOffset + i * sizeof(record),
-                sizeof(record));
-    peaks.Add(record);
+    std::array<char, sizeof(TraceRecord)> bytes;
+    std::memcpy(bytes.data(),
+                trace_.data() + gpu::kTraceRecordsOffset + i * bytes.size(),
+                bytes.size());
+    peaks.Add(std::bit_cast<TraceRecord>(bytes));
   }
   phases_ = peaks.Take();
   if (phases_.size() < 2) Give("a trace has no step");
