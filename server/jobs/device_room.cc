@@ -108,6 +108,16 @@ std::optional<Bytes> LeftOn(const DeviceReading& reading) {
   return LeftOn(**reading);
 }
 
+std::optional<Bytes> RoomBesideOthers(const DeviceReading& reading,
+                                      const IsOwnWorker& is_own) {
+  std::optional<Bytes> room = LeftOn(reading);
+  if (!room || !(*reading)->read_error.empty()) return std::nullopt;
+  for (const DeviceProcess& process : (*reading)->processes) {
+    if (is_own && is_own(process.pid)) *room += process.used.value_or(Bytes(0));
+  }
+  return room;
+}
+
 std::string DeviceIdentity(const DeviceReading& reading) {
   if (!reading.ok()) return "";
   const Device& device = **reading;

@@ -6,6 +6,8 @@
 #ifndef MEMPLAN_SERVER_JOBS_DEVICE_ROOM_H_
 #define MEMPLAN_SERVER_JOBS_DEVICE_ROOM_H_
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -31,6 +33,15 @@ std::optional<WaitingFor> WhatIsMissing(const Probe& probe,
 
 // What the device has left; unset where nobody knows.
 std::optional<Bytes> LeftOn(const DeviceReading& reading);
+
+// Whether the process with this pid, as the driver numbers it, is a worker of
+// this daemon.
+using IsOwnWorker = std::function<bool(int64_t pid)>;
+
+// What the device has for this daemon's workers: all that neither the driver nor
+// others hold. Unset where nobody knows.
+std::optional<Bytes> RoomBesideOthers(const DeviceReading& reading,
+                                      const IsOwnWorker& is_own);
 
 // What tells whether trials ran on the same device: the id, and of a GPU its
 // name, total and driver. Empty if it has not been read.

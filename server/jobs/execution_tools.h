@@ -72,6 +72,9 @@ struct ExecutionTools {
   CallResults* call_results = nullptr;  // null: none are kept
   // What the device has left, as far as it is known.
   std::optional<Bytes> device_free = {};
+  // What others leave of the device, read now; unset if nobody knows. Empty:
+  // nobody watches them.
+  std::function<std::optional<Bytes>()> room = {};
   // Predictions do not hold: bisection goes on.
   std::function<void(FallBackKind kind)> on_fall_back = {};
   std::function<std::chrono::steady_clock::time_point()> now =

@@ -14,6 +14,7 @@
 #include "planner/base/bytes.h"
 #include "planner/plan/batch_search.h"
 #include "server/jobs/execution_tools.h"
+#include "server/jobs/moved_memory.h"
 #include "server/probe/probe.h"
 
 namespace memplan {
@@ -27,7 +28,8 @@ ProbeError ToProbeError(const absl::Status& status);
 // Not thread-safe. Spec and tools outlive it.
 class ProbeTrials {
  public:
-  // Has a trial run and tells what came of it.
+  // Has a trial run and tells what came of it; asked again, in a process that has
+  // run nothing else.
   using HowToRun = absl::FunctionRef<absl::StatusOr<TrialResult>(
       const TrialOrder&, const OnWorkerProgress&)>;
 
@@ -64,6 +66,16 @@ class ProbeTrials {
   void Tell(const absl::StatusOr<TrialResult>& result) const;
 
  private:
+  // Runs it, and once more if others may have decided how it ended.
+  absl::StatusOr<TrialResult> RunUndisturbed(
+      TrialOrder& order, HowToRun how,
+      const OnWorkerProgress& on_progress) const;
+  // `moved` is set if they may have.
+  absl::StatusOr<TrialResult> RunWatched(
+      const TrialOrder& order, HowToRun how,
+      const OnWorkerProgress& on_progress,
+      std::optional<RoomAround>& moved) const;
+  std::optional<Bytes> Room() const;
   bool BeginsAnew(const std::string& version);
   std::optional<ProbeEnding> WaitAfterDeaths() const;
   std::optional<ProbeEnding> EndIfWorkersCannotStart() const;

@@ -188,6 +188,10 @@ absl::Status Daemon::StartJobs() {
   jobs.read_device = [this](const std::string& id) {
     return devices_->ReadNow(id, kContextPatience);
   };
+  jobs.is_own_worker = [this](int64_t pid) {
+    const auto process = processes_.Find(pid);
+    return process && process->parent == getpid();
+  };
   MEMPLAN_ASSIGN_OR_RETURN(
       jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));
   return absl::OkStatus();

@@ -43,6 +43,19 @@ class DeviceRoomTest : public ::testing::Test {
   Device device_;
 };
 
+TEST_F(DeviceRoomTest, WhatOwnWorkersHoldIsRoomBesideOthers) {
+  device_.processes = {{4711, "python", GiB(50)},
+                       {815, "memplan-worker", GiB(20)},
+                       {816, "memplan-worker", std::nullopt}};
+  const auto is_own = [](int64_t pid) { return pid != 4711; };
+  EXPECT_EQ(RoomBesideOthers(Reading(), is_own), GiB(30));
+  EXPECT_EQ(RoomBesideOthers(Reading(), {}), GiB(10));
+  device_.read_error = "the GPU is lost";
+  EXPECT_EQ(RoomBesideOthers(Reading(), is_own), std::nullopt);
+  EXPECT_EQ(RoomBesideOthers(absl::NotFoundError("gone"), is_own),
+            std::nullopt);
+}
+
 TEST_F(DeviceRoomTest, ABudgetNeedsItself) {
   probe_.spec.limit.budget = GiB(10);
   EXPECT_FALSE(Missing());
