@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "cuda/worker/messages/messages.h"
 #include "planner/base/format.h"
 #include "server/devices/context_reading.h"
 
@@ -44,11 +45,11 @@ void TellMoved(const RoomAround& room, const std::string& device_id,
   }
   if (second.outcome != TrialOutcome::kOutOfMemory) return;
   second.end_class = kNeighbourMoved;
-  second.message = absl::StrCat(
+  second.message = gpu::TrimmedMessage(absl::StrCat(
       MovedWords(room, device_id),
       ", and likewise when it was first run; probe when nothing else moves "
       "there, or reserve what they need; it ended with: ",
-      second.message);
+      second.message));
 }
 
 }  // namespace memplan

@@ -1,5 +1,7 @@
 #include "server/jobs/probe_trials.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
