@@ -253,7 +253,10 @@ class CudaDevice : public Device {
           .peak = 0,
           .absence = TrimmedMessage(std::string(status.message()))};
     }
-    return SlowestRead(segments, PeakMemorySpeed(), ReadSpeedsOf);
+    MemorySpeed speed = SlowestRead(segments, PeakMemorySpeed(), ReadSpeedsOf);
+    // What failed there is told; no check of torch's is to stumble over it.
+    (void)cudaGetLastError();
+    return speed;
   }
 
  private:
