@@ -109,11 +109,16 @@ std::optional<Bytes> LeftOn(const DeviceReading& reading) {
 }
 
 std::optional<Bytes> RoomBesideOthers(const DeviceReading& reading,
-                                      const IsOwnWorker& is_own) {
+                                      OwnWorkers own, const OwnerOf& owner_of) {
   std::optional<Bytes> room = LeftOn(reading);
   if (!room || !(*reading)->read_error.empty()) return std::nullopt;
+  if (own == OwnWorkers::kNone) return room;
   for (const DeviceProcess& process : (*reading)->processes) {
-    if (is_own && is_own(process.pid)) *room += process.used.value_or(Bytes(0));
+    const ProcessOwner owner =
+        owner_of ? owner_of(process.pid) : ProcessOwner::kUnknown;
+    if (owner == ProcessOwner::kOthers) continue;
+    if (owner == ProcessOwner::kUnknown || !process.used) return std::nullopt;
+    *room += *process.used;
   }
   return room;
 }

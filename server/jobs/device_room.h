@@ -34,14 +34,18 @@ std::optional<WaitingFor> WhatIsMissing(const Probe& probe,
 // What the device has left; unset where nobody knows.
 std::optional<Bytes> LeftOn(const DeviceReading& reading);
 
-// Whether the process with this pid, as the driver numbers it, is a worker of
-// this daemon.
-using IsOwnWorker = std::function<bool(int64_t pid)>;
+// Whose a process on a device is, by its pid as the driver has it; unknown where
+// nobody sees a process of that number, as in a container.
+enum class ProcessOwner { kOurs, kOthers, kUnknown };
+using OwnerOf = std::function<ProcessOwner(int64_t pid)>;
+
+// Whether workers of this daemon may hold memory of a device.
+enum class OwnWorkers { kNone, kSome };
 
 // What the device has for this daemon's workers: all that neither the driver nor
-// others hold. Unset where nobody knows.
+// others hold. Unset where nobody knows, or own workers cannot be told from others.
 std::optional<Bytes> RoomBesideOthers(const DeviceReading& reading,
-                                      const IsOwnWorker& is_own);
+                                      OwnWorkers own, const OwnerOf& owner_of);
 
 // What tells whether trials ran on the same device: the id, and of a GPU its
 // name, total and driver. Empty if it has not been read.

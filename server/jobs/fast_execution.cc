@@ -249,7 +249,8 @@ class FastExecution {
             result->trial.context_source.clear();
           }
           return result;
-        });
+        },
+        OwnWorkers::kSome);
   }
 
   std::optional<Trace> LastTrace() const {

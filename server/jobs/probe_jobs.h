@@ -76,8 +76,8 @@ class ProbeJobs {
     // Asked before a probe starts, and around trials, on its device's thread.
     // Empty: probes start whatever the devices have left.
     ReadDevice read_device = {};
-    // Whether a process on a GPU is a worker of this daemon.
-    IsOwnWorker is_own_worker = {};
+    // Whose the processes on GPUs are. Empty: nobody can tell.
+    OwnerOf owner_of = {};
     // Asked before a probe starts for which the reading has room: holds that
     // until what it returns is gone, or says what is missing. Empty: nothing is
     // held.

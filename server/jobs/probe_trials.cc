@@ -64,7 +64,9 @@ std::string ProbeTrials::KnownWords() const {
 
 bool ProbeTrials::on_cpu() const { return spec_.device_id == kCpuDevice; }
 
-std::optional<ProbeEnding> ProbeTrials::Try(const RunBatch& run, HowToRun how) {
+std::optional<ProbeEnding> ProbeTrials::Try(const RunBatch& run, HowToRun how,
+                                            OwnWorkers own) {
+  own_ = own;
   if (auto ending = WaitAfterDeaths()) return ending;
   if (!MayGoOn()) return CancelledEnding();
   if (auto ending = EndAtLimit()) return ending;
@@ -134,7 +136,7 @@ absl::StatusOr<TrialResult> ProbeTrials::RunWatched(
 
 std::optional<Bytes> ProbeTrials::Room() const {
   if (on_cpu() || !tools_.room) return std::nullopt;
-  return tools_.room();
+  return tools_.room(own_);
 }
 
 bool ProbeTrials::MayGoOn() const {

@@ -61,7 +61,9 @@ class ProbeTrials {
 
   // Runs one trial by `how` and keeps it; none is kept if all begin anew.
   // Returns the probe's ending if there is no going on.
-  std::optional<ProbeEnding> Try(const RunBatch& run, HowToRun how);
+  // `own` says whether workers are on the device before or after it.
+  std::optional<ProbeEnding> Try(const RunBatch& run, HowToRun how,
+                                 OwnWorkers own = OwnWorkers::kNone);
   // Says whether a worker could be started; Try does so by itself.
   void Tell(const absl::StatusOr<TrialResult>& result) const;
 
@@ -93,6 +95,7 @@ class ProbeTrials {
   double seconds_before_ = 0;  // of the trials known before
   int begun_anew_ = 0;
   Bytes expected_context_;
+  OwnWorkers own_ = OwnWorkers::kNone;  // of the present trial
 };
 
 }  // namespace memplan

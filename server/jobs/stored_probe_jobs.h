@@ -95,7 +95,7 @@ class StoredProbeJobs : public ProbeJobs {
   ProbeEnding Execute(Probe& probe, RunningProbe& running,
                       const std::optional<DeviceReading>& reading);
   // Reads what others leave of the device; empty if no device is read.
-  std::function<std::optional<Bytes>()> RoomReader(
+  std::function<std::optional<Bytes>(OwnWorkers)> RoomReader(
       const std::string& device_id) const;
   bool Pause(std::chrono::milliseconds length, const RunningProbe& running);
   void BeginAnew(Probe& probe, std::string why);

@@ -127,12 +127,12 @@ ProbeEnding StoredProbeJobs::Execute(
            }});
 }
 
-std::function<std::optional<Bytes>()> StoredProbeJobs::RoomReader(
+std::function<std::optional<Bytes>(OwnWorkers)> StoredProbeJobs::RoomReader(
     const std::string& device_id) const {
   if (!options_.read_device) return {};
-  return [this, device_id] {
-    return RoomBesideOthers(options_.read_device(device_id),
-                            options_.is_own_worker);
+  return [this, device_id](OwnWorkers own) {
+    return RoomBesideOthers(options_.read_device(device_id), own,
+                            options_.owner_of);
   };
 }
 

@@ -188,9 +188,11 @@ absl::Status Daemon::StartJobs() {
   jobs.read_device = [this](const std::string& id) {
     return devices_->ReadNow(id, kContextPatience);
   };
-  jobs.is_own_worker = [this](int64_t pid) {
+  jobs.owner_of = [this](int64_t pid) {
     const auto process = processes_.Find(pid);
-    return process && process->parent == getpid();
+    if (!process) return ProcessOwner::kUnknown;
+    return process->parent == getpid() ? ProcessOwner::kOurs
+                                       : ProcessOwner::kOthers;
   };
   MEMPLAN_ASSIGN_OR_RETURN(
       jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));

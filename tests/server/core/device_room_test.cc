@@ -45,15 +45,23 @@ class DeviceRoomTest : public ::testing::Test {
 
 TEST_F(DeviceRoomTest, WhatOwnWorkersHoldIsRoomBesideOthers) {
   device_.processes = {{4711, "python", GiB(50)},
-                       {815, "memplan-worker", GiB(20)},
-                       {816, "memplan-worker", std::nullopt}};
-  const auto is_own = [](int64_t pid) { return pid != 4711; };
-  EXPECT_EQ(RoomBesideOthers(Reading(), is_own), GiB(30));
-  EXPECT_EQ(RoomBesideOthers(Reading(), {}), GiB(10));
+                       {815, "memplan-worker", GiB(20)}};
+  const auto owner_of = [](int64_t pid) {
+    return pid == 815 ? ProcessOwner::kOurs : ProcessOwner::kOthers;
+  };
+  EXPECT_EQ(RoomBesideOthers(Reading(), OwnWorkers::kSome, owner_of), GiB(30));
+  EXPECT_EQ(RoomBesideOthers(Reading(), OwnWorkers::kNone, {}), GiB(10));
   device_.read_error = "the GPU is lost";
-  EXPECT_EQ(RoomBesideOthers(Reading(), is_own), std::nullopt);
-  EXPECT_EQ(RoomBesideOthers(absl::NotFoundError("gone"), is_own),
+  EXPECT_EQ(RoomBesideOthers(Reading(), OwnWorkers::kSome, owner_of),
             std::nullopt);
+}
+
+// In a container the driver's pids are nobody's.
+TEST_F(DeviceRoomTest, RoomIsUnknownWhereOwnWorkersAreNotToBeTold) {
+  const auto nobody = [](int64_t) { return ProcessOwner::kUnknown; };
+  EXPECT_EQ(RoomBesideOthers(Reading(), OwnWorkers::kSome, nobody),
+            std::nullopt);
+  EXPECT_EQ(RoomBesideOthers(Reading(), OwnWorkers::kNone, nobody), GiB(10));
 }
 
 TEST_F(DeviceRoomTest, ABudgetNeedsItself) {

@@ -68,7 +68,6 @@ class MovedMemoryTest : public ::testing::Test {
     spec.device_id = "GPU-1";
     spec.task = SearchOptions{2, 100, 1};
     FakeTrialRunner runner([this](const TrialOrder& order) {
-      const int64_t batch = order.request.batch;
       if (const auto next = moves_.find(++runs_); next != moves_.end()) {
         room_ = next->second;
       }
@@ -84,7 +83,7 @@ class MovedMemoryTest : public ::testing::Test {
          .on_trial = [this](const Trial& trial,
                             const std::string&) { kept_.push_back(trial); },
          .may_go_on = [this] { return runs_ < stop_after_; },
-         .room = [this] { return std::optional(room_); }});
+         .room = [this](OwnWorkers) { return std::optional(room_); }});
     batches_ = runner.batches();
     return ending;
   }
