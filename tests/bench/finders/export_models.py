@@ -7,13 +7,17 @@ Training ones are traced in train mode with gradients, others in eval mode witho
 that they take the paths they take in real inference. A file that is there is left alone.
 """
 
+import os
+import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ten_models import RECIPES
 
 EXAMPLE_BATCH = 2
+THREADS_EACH = 2
 
 
 def path_of(folder, model, trains):
@@ -45,6 +49,20 @@ def export(folder, model, trains):
     torch.jit.save(traced(model, trains), str(unfinished))
     unfinished.replace(path)
     return path
+
+
+def export_side_by_side(folder, wanted):
+    """Each pair of a model and whether it trains, in processes of their own. One that fails
+    has said why, and has no file."""
+    names = sorted({path_of(folder, *pair).stem for pair in wanted if not path_of(folder, *pair).exists()})
+    environment = {**os.environ, "OMP_NUM_THREADS": str(THREADS_EACH), "CUDA_VISIBLE_DEVICES": ""}
+
+    def make(name):
+        return subprocess.run([sys.executable, __file__, folder, name], env=environment,
+                              stdout=subprocess.DEVNULL).returncode
+
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // THREADS_EACH)) as pool:
+        return list(pool.map(make, names))
 
 
 def main():

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Side by side: the same jobs under the same cap, asked of each finder.
 
-    finders_part.py PROGRAMS MODELS OUT [--seconds N] [--cells JOB...] [--pretend LARGEST]
+    finders_part.py PROGRAMS MODELS OUT [--seconds N] [--known FILE...] [--cells JOB...]
+                    [--pretend LARGEST]
 
 For each job: every finder's search in a fresh process, three runs of each answer in fresh
 processes, and the largest batch that really runs; last, every finder again under the cap of
-another card. OUT/finders.jsonl gets a line as each ends; what has one is not done again.
+another card. OUT/finders.jsonl gets a line as each ends; what has one, there or
+in a known file, is not done again.
 With --pretend, on the CPU without memplan, where batches up to LARGEST run.
 """
 
@@ -43,7 +45,7 @@ class OutOfTime(Exception):
 class Comparison:
     def __init__(self, options):
         self.options = options
-        self.results = Results(options.out / "finders.jsonl")
+        self.results = Results(options.out / "finders.jsonl", options.known)
         self.deadline = Deadline(options.seconds)
         self.failed = False
         self.finders = list(python_trials.FINDERS)
@@ -133,8 +135,7 @@ class Comparison:
     def go(self, jobs):
         self.describe_machine()
         if not self.options.pretend:
-            for job in jobs:
-                export_models.export(self.options.models, job.model, trains=True)
+            export_models.export_side_by_side(self.options.models, [(job.model, True) for job in jobs])
         with (contextlib.nullcontext() if self.options.pretend
               else Memplan(self.options.programs)) as self.memplan:
             try:
@@ -153,6 +154,7 @@ def main():
     for name in ("programs", "models", "out"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--seconds", type=float, default=480)
+    parser.add_argument("--known", type=Path, nargs="*", default=[])
     parser.add_argument("--cells", nargs="+", default=CELLS)
     parser.add_argument("--pretend", type=int, default=0)
     options = parser.parse_args()

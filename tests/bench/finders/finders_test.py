@@ -117,6 +117,17 @@ class ResultsTest(unittest.TestCase):
             self.assertEqual(Results(path).having(), [{"cell": "a", "answer": 1}])
             self.assertEqual(Results(path).having(cell="b"), [])
 
+    def test_what_other_files_know_is_not_written_again(self):
+        from results import Results
+
+        with tempfile.TemporaryDirectory() as folder:
+            known, path = Path(folder) / "known.jsonl", Path(folder) / "lines.jsonl"
+            Results(known).add({"cell": "a", "answer": 1})
+            results = Results(path, [known])
+            results.add({"cell": "b", "answer": 2})
+            self.assertEqual(len(results.having(cell="a")), 1)
+            self.assertEqual(Results(path).lines, [{"cell": "b", "answer": 2}])
+
 
 class CellsTest(unittest.TestCase):
     def test_the_models_part_has_all_eighty_and_small_caps_first(self):

@@ -12,13 +12,12 @@ failed when it ran again, or a cell could not be asked.
 
 import argparse
 import sys
-import time
 from pathlib import Path
 
 import export_models
 from largest import largest_that_runs
 from memplan_command import Memplan
-from results import Deadline, Results, read
+from results import Deadline, Results
 from ten_models import RECIPES, TEN
 
 MODES = {
@@ -42,20 +41,17 @@ def full_name(cell):
 class ModelsPart:
     def __init__(self, options):
         self.options = options
-        self.results = Results(options.out / "models.jsonl")
+        self.results = Results(options.out / "models.jsonl", options.known)
         self.deadline = Deadline(options.seconds)
         self.failed = False
 
     def todo(self, cells):
-        known = {line["cell"] for file in self.options.known for line in read(file) if "failure" not in line}
-        known |= {line["cell"] for line in self.results.having()}
+        known = {line.get("cell") for line in self.results.having()}
         return [cell for cell in cells if full_name(cell) not in known]
 
     def measure(self, memplan, cell):
         model, mode, cap = cell.split(":")
-        begin = time.monotonic()
-        path = export_models.export(self.options.models, model, mode != "infer")
-        export_seconds = round(time.monotonic() - begin, 3)
+        path = export_models.path_of(self.options.models, model, mode != "infer")
         what = [path, "--input", RECIPES[model].spec(), *MODES[mode]]
         line = memplan.probe(what, f"{cap}GiB")
         batch = line["answer"]
@@ -68,7 +64,7 @@ class ModelsPart:
 
         # Of a right answer this asks nothing more.
         true_batch = largest_that_runs(batch, runs)
-        return {**line, "proof": proof, "true_batch": true_batch, "export_seconds": export_seconds}
+        return {**line, "proof": proof, "true_batch": true_batch}
 
     def check(self, memplan, cell):
         try:
@@ -83,6 +79,8 @@ class ModelsPart:
     def go(self, cells):
         """Caps apart: a daemon that knows a model answers at another cap from what it knows."""
         cells = self.todo(cells)
+        models = {(model, mode != "infer") for model, mode, _ in (cell.split(":") for cell in cells)}
+        export_models.export_side_by_side(self.options.models, models)
         for cap in sorted({cell.split(":")[2] for cell in cells}, key=int):
             with Memplan(self.options.programs, self.options.device) as memplan:
                 for cell in cells:

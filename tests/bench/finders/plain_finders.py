@@ -1,9 +1,7 @@
 """Finders that take a few lines of one's own: doubling and bisection, and a line through
 the memory of small batches."""
 
-import torch
-
-from training import Training
+from training import Training, is_of_memory
 
 FRACTION = 0.6  # of the free memory; what is left is for what the line does not see
 SMALL_BATCHES = (1, 2, 4, 8, 16)
@@ -17,9 +15,10 @@ def fits(run, training, batch):
     try:
         run(batch)
         return True
-    except torch.OutOfMemoryError:
-        pass  # only behind this line is the failed step's memory let go of
-    training.let_go()
+    except RuntimeError as error:
+        if not is_of_memory(error):
+            raise
+    training.let_go()  # only out here, where the failed step's frames are gone
     return False
 
 

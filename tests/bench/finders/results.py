@@ -11,11 +11,12 @@ def read(path):
 
 
 class Results:
-    """What has an answer is not done again; what failed is."""
+    """The lines of `path`, which grow, and those of `known` files. What has an answer is not
+    done again; what failed is."""
 
-    def __init__(self, path):
+    def __init__(self, path, known=()):
         self.path = Path(path)
-        self.lines = read(path)
+        self.lines = [line for file in (*known, path) for line in read(file)]
 
     def add(self, line):
         self.lines.append(line)

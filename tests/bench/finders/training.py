@@ -42,6 +42,13 @@ def loss_of(output):
     return output.float().pow(2).mean()
 
 
+def is_of_memory(error):
+    """Whether memory ran out: the allocator says so, or cuDNN found none for any algorithm."""
+    import torch
+
+    return isinstance(error, torch.OutOfMemoryError) or "unable to find an engine" in str(error)
+
+
 class TrialLog:
     """What was tried. A trial that begins and never finishes ran out of memory."""
 
