@@ -66,7 +66,8 @@ def document_part(finders, models, chart):
     parts = []
     machine = summary.last(finders, kind="machine")
     if machine:
-        parts.append(f"{machine['date']}, {machine['gpu']}, {machine['total_bytes']:,} bytes, torch {machine['torch']}.")
+        parts.append(f"{machine['date']}, {machine['gpu']}, {machine['total_bytes']:,} bytes, "
+                     f"torch {machine['torch']}.")
     if chart:
         parts.append(f"![Batch and seconds of each finder]({chart})")
     for title, rows in blocks_of(finders):
