@@ -1,6 +1,7 @@
 """Each finder's loop finds what it should where batches up to a known one run."""
 
 import importlib.util
+import os
 import tempfile
 import unittest
 from pathlib import Path
@@ -95,6 +96,14 @@ class LargestTest(unittest.TestCase):
 
     def test_nothing_runs(self):
         self.assertEqual(self.largest(16, 0)[0], 0)
+
+
+class FreshProcessTest(unittest.TestCase):
+    def test_what_becomes_of_a_process_is_told(self):
+        import fresh_process
+
+        self.assertEqual(fresh_process.call(os._exit, 3), {"failure": "the process died with 3"})
+        self.assertIn("invalid literal", fresh_process.call(int, "words")["failure"])
 
 
 class DevicesTest(unittest.TestCase):
