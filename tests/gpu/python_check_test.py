@@ -64,8 +64,8 @@ class CellsTest(unittest.TestCase):
         self.assertLess(python_check.estimate_of(cells), 220)  # and 30 s for the models
 
     def test_refuses_what_is_no_cell(self):
-        self.assertEqual(python_check.cells_of("gpt2:sgd,vit:adam-bf16:8"),
-                         ["gpt2:sgd", "vit:adam-bf16:8"])
+        self.assertEqual(python_check.cells_of("gpt2-causal:sgd,vit:adam-bf16:8"),
+                         ["gpt2-causal:sgd", "vit:adam-bf16:8"])
         for text in ("vit", "vit:lion", "alexnet:sgd", "vit:sgd:16GiB", "vit:sgd:16:eager"):
             with self.subTest(text), self.assertRaises(argparse.ArgumentTypeError):
                 python_check.cells_of(text)

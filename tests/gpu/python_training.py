@@ -76,7 +76,7 @@ class Training:
         self.optimizer = self.mode.optimizer(self.model.parameters(), LEARNING_RATE)
 
     def data(self, batch):
-        if self.name == "gpt2":
+        if self.name == "gpt2-causal":
             return torch.randint(0, VOCABULARY, (batch, TOKENS), device=self.device)
         return torch.randn(batch, 3, 224, 224, device=self.device)
 
