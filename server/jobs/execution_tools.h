@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "planner/base/bytes.h"
 #include "planner/trace/trace.h"
+#include "server/jobs/dismissals.h"
 #include "server/jobs/earlier_recordings.h"
 #include "server/jobs/trial_runner.h"
 #include "server/jobs/worker_patience.h"
@@ -72,6 +73,12 @@ struct ExecutionTools {
   CallResults* call_results = nullptr;  // null: none are kept
   // What the device has left, as far as it is known.
   std::optional<Bytes> device_free = {};
+  // Whether two workers may each take what the limit of the spec allows at one
+  // time, and nobody else was promised that.
+  bool has_room_for_two = false;
+  // Where workers end that have no order left; it waits for them after the
+  // execution has told its answer. Null: the execution waits.
+  Dismissals* dismissals = nullptr;
   // Predictions do not hold: bisection goes on.
   std::function<void(FallBackKind kind)> on_fall_back = {};
   std::function<std::chrono::steady_clock::time_point()> now =
