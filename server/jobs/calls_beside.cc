@@ -25,7 +25,10 @@ const absl::Status& CallsBeside::Wait() {
 }
 
 void CallsBeside::Run(std::chrono::milliseconds timeout) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begun = Clock::now();
   status_ = runs_.Run(calls_, *worker_, timeout);
+  seconds_ = std::chrono::duration<double>(Clock::now() - begun).count();
   worker_->End();
   worker_.reset();
 }

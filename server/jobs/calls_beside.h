@@ -30,6 +30,8 @@ class CallsBeside {
 
   // Waits for the end of the worker and returns what CallRuns::Run did.
   const absl::Status& Wait();
+  // How long the operators took. After Wait.
+  double seconds() const { return seconds_; }
 
  private:
   void Run(std::chrono::milliseconds timeout);
@@ -38,6 +40,7 @@ class CallsBeside {
   const std::vector<DistinctCall>& calls_;
   std::unique_ptr<WorkerSession> worker_;
   absl::Status status_;
+  double seconds_ = 0;
   std::thread thread_;  // last: it uses all of the above
 };
 

@@ -211,10 +211,14 @@ class FastExecution {
       TellOfCallsNotRun(order, status);
       workers_.DropRecorder();
     }
-    spdlog::info("{} operators of batch {} were run alone in {:.3f} s",
-                 order.calls.size(), order.batch,
-                 std::chrono::duration<double>(Clock::now() - begun).count());
+    TellOfCalls(order,
+                std::chrono::duration<double>(Clock::now() - begun).count());
     return std::nullopt;
+  }
+
+  static void TellOfCalls(const RunCallsAt& order, double seconds) {
+    spdlog::info("{} operators of batch {} were run alone in {:.3f} s",
+                 order.calls.size(), order.batch, seconds);
   }
 
   static void TellOfCallsNotRun(const RunCallsAt& order,
@@ -267,7 +271,9 @@ class FastExecution {
     const absl::Status& status = beside.Wait();
     if (absl::IsCancelled(status)) return CancelledEnding();
     if (HasBegunAnew()) return BeginAnew();
-    if (!status.ok()) {
+    if (status.ok()) {
+      TellOfCalls(order, beside.seconds());
+    } else {
       TellOfCallsNotRun(order, status);
       if (auto ending = RunCallsNow(order, runs)) return ending;
     }

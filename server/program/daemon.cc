@@ -233,10 +233,9 @@ void Daemon::ExpectProbe() {
   if (snapshot == nullptr) return;
   const auto& devices = snapshot->devices;
   const auto gpu =
-      std::find_if(devices.begin(), devices.end(),
-                   [](const Device& device) {
-                     return !device.is_cpu && device.read_error.empty();
-                   });
+      std::find_if(devices.begin(), devices.end(), [](const Device& device) {
+        return !device.is_cpu && device.read_error.empty();
+      });
   if (gpu != devices.end()) runner_->Expect(gpu->id);
 }
 

@@ -135,7 +135,7 @@ void ProcessSession::Prepare(const TrialOrder& order) {
   const auto prepare = [this, program = WithSandbox(order.request),
                         deadline = parts_.begun + order.timeout] {
     prepared_ = talk_.Prepare(program, deadline);
-    spdlog::debug("worker {} had loaded its model {} after its start",
+    spdlog::debug("worker {} ended its preparation {} after its start",
                   parts_.worker.process->pid(),
                   SecondsText(Clock::now() - parts_.begun));
   };
@@ -151,7 +151,7 @@ void ProcessSession::JoinPreparation() {
   if (!preparation_.joinable()) return;
   const Clock::time_point begun = Clock::now();
   preparation_.join();
-  spdlog::debug("worker {} was waited for {} until it had loaded its model",
+  spdlog::debug("the preparation of worker {} was waited for {}",
                 parts_.worker.process->pid(),
                 SecondsText(Clock::now() - begun));
 }

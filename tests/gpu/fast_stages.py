@@ -22,7 +22,7 @@ TAKEN, BEGUN, ENDED = "the probe is taken", "the probe begins", "the probe has e
 STAGE = re.compile(r"stage `(.*)` took ([0-9.]+) s$")
 SUM = re.compile(r"\d+ stages took ([0-9.]+) s in all$")
 # What is no stage: it went on beside them, or within one.
-BESIDE = re.compile(r"worker \d+ (had loaded|was waited for|was gone)|a trace of \d+ events|"
+BESIDE = re.compile(r"worker \d+ (ended|was gone)|the preparation of worker|a trace of \d+ events|"
                     r"\d+ operators of batch|batch \d+ is predicted")
 MOST_UNEXPLAINED_SECONDS = 0.05
 

@@ -29,9 +29,10 @@ class FastOverlapTest : public ::memplan::testing::FastExecutionFixture {
   using Calls = testing::FakeTrialRunner::Calls;
   void SetSecondCalls(Calls second) {
     runner_->set_calls(
-        [this, second = std::move(second)](const gpu::RunCalls& order) {
-          ++call_orders_;
-          return call_orders_ == 1 ? RunConvolutions(order) : second(order);
+        [this, second = std::move(second)](
+            const gpu::RunCalls& order) -> absl::StatusOr<gpu::CallsReport> {
+          if (++call_orders_ == 1) return RunConvolutions(order);
+          return second(order);
         });
   }
   // Waits until the verifying run is under way.

@@ -47,7 +47,7 @@ TEST_F(StagesOfASearchTest, CoverItFromEndToEnd) {
   const ProbeEnding ending = ExecuteProbe(spec_, tools);
   ASSERT_TRUE(ending.plan);
   double sum = 0;
-  for (const auto& [stage, seconds] : lines.stages()) sum += seconds;
+  for (const auto& stage : lines.stages()) sum += stage.second;
   ASSERT_EQ(lines.sums().size(), 1u);
   EXPECT_EQ(lines.sums()[0].second, sum);
   // The clock was looked at once before, for the probe's time limit.
