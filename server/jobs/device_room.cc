@@ -74,6 +74,15 @@ Bytes BytesNeeded(const Probe& probe) {
   return cap.value_or(Bytes(0)) + ContextOf(probe) * WorkersOf(probe.spec);
 }
 
+std::optional<Bytes> BytesForTwo(const Probe& probe, const Device& device) {
+  const auto& [cap, budget] = probe.spec.limit;
+  const bool has_two = !device.is_cpu && WorkersOf(probe.spec) == 2;
+  const std::optional<Bytes> left = LeftOn(device);
+  if (!has_two || !cap || budget || !left) return std::nullopt;
+  const Bytes needed = (*cap + ContextOf(probe)) * 2;
+  return *left >= needed ? std::optional(needed) : std::nullopt;
+}
+
 std::optional<WaitingFor> WhatIsMissing(const Probe& probe,
                                         const DeviceReading& reading) {
   const std::string& id = probe.spec.device_id;

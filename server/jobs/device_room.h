@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,6 +26,17 @@ inline constexpr Bytes kExpectedContext = MiB(768);
 // if it predicts, since a second worker waits beside the first. A probe without a
 // limit takes what there is, so that the context is all it needs to begin.
 Bytes BytesNeeded(const Probe& probe);
+
+// What `probe` takes if both of its workers may take the cap at one time, which
+// saves it a second. Unset if it has no two workers or no cap (a budget is for
+// both together), or `device` is not known to have that much left.
+std::optional<Bytes> BytesForTwo(const Probe& probe, const Device& device);
+
+// A probe's room on its device, which is its own as long as `hold` lives.
+struct HeldRoom {
+  std::shared_ptr<void> hold;
+  bool is_for_two = false;  // BytesForTwo, else BytesNeeded
+};
 
 // What `probe` waits for, or nothing if it may start; `reading` is of its device.
 // A device whose free memory the driver does not give is taken to have room.

@@ -13,6 +13,7 @@
 #include "planner/base/bytes.h"
 #include "planner/trace/trace.h"
 #include "server/jobs/device_room.h"
+#include "server/jobs/dismissals.h"
 #include "server/jobs/earlier_recordings.h"
 #include "server/jobs/trial_runner.h"
 #include "server/jobs/worker_patience.h"
@@ -76,6 +77,12 @@ struct ExecutionTools {
   // What others leave of the device (RoomBesideOthers), read now. Empty: nobody
   // watches them.
   std::function<std::optional<Bytes>(OwnWorkers)> room = {};
+  // Whether two workers may each take what the limit of the spec allows at one
+  // time, and nobody else was promised that.
+  bool has_room_for_two = false;
+  // Where workers end that have no order left; it waits for them after the
+  // execution has told its answer. Null: the execution waits.
+  Dismissals* dismissals = nullptr;
   // Predictions do not hold: bisection goes on.
   std::function<void(FallBackKind kind)> on_fall_back = {};
   std::function<std::chrono::steady_clock::time_point()> now =

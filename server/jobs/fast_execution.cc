@@ -4,16 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "planner/base/format.h"
-#include "planner/base/status_macros.h"
 #include "server/devices/context_reading.h"
-#include "server/jobs/as_python_trains.h"
 #include "server/jobs/call_runs.h"
+#include "server/jobs/calls_beside.h"
+#include "server/jobs/fast_workers.h"
+#include "server/jobs/stage_clock.h"
+#include "server/jobs/trial_traces.h"
 
 namespace memplan {
 namespace {
@@ -27,42 +29,48 @@ bool IsOfBisection(const Trial& trial) {
          trial.purpose == TrialPurpose::kNeighbour;
 }
 
+// Where a worker's words for what it does are stages of their own.
+bool IsStage(std::string_view phase) {
+  return phase == "load" || phase == "step";
+}
+
 class FastExecution {
  public:
   FastExecution(const ProbeSpec& spec, const ExecutionTools& tools,
                 ProbeTrials& trials)
-      : spec_(spec), tools_(tools), trials_(trials) {}
+      : spec_(spec),
+        tools_(tools),
+        trials_(trials),
+        traces_(spec, tools),
+        stages_(tools.now, "begin"),
+        workers_(spec, tools, trials) {}
 
   End Run() {
+    End end = RunToTheEnd();
+    // Only an answer is told before the workers are gone.
+    if (!std::holds_alternative<FastAnswer>(end)) {
+      workers_.WaitForThoseLetGo();
+    }
+    return end;
+  }
+
+ private:
+  End RunToTheEnd() {
     if (auto ending = Begin()) return *std::move(ending);
     while (true) {
       if (!trials_.MayGoOn()) return CancelledEnding();
-      const FastDecision next = Decide();
+      stages_.Enter("planner");
+      const FastDecision next = search_->Next();
       if (const auto* fall_back = std::get_if<FallBack>(&next)) {
         return *fall_back;
       }
       if (const auto* answer = std::get_if<SearchAnswer>(&next)) {
-        Dismiss(recorder_);
-        Dismiss(verifier_);
+        stages_.Enter("end");
+        workers_.LetGo();
         return FastAnswer{*answer, search_->predicted()};
       }
       if (auto ending = Do(next)) return *std::move(ending);
     }
-  }
-
- private:
-  using Session = std::unique_ptr<WorkerSession>;
-
-  static double SecondsSince(Clock::time_point begun) {
-    return std::chrono::duration<double>(Clock::now() - begun).count();
-  }
-
-  FastDecision Decide() {
-    const Clock::time_point begun = Clock::now();
-    FastDecision next = search_->Next();
-    spdlog::debug("the planner took {:.3f} s to say what is next",
-                  SecondsSince(begun));
-    return next;
   }
 
   // With what is known of before.
@@ -75,6 +83,7 @@ class FastExecution {
                        .device_total = AllocatorConditions{}.device_total},
         .has_segments = true});
     begun_anew_ = trials_.begun_anew();
+    batches_with_calls_.clear();
     AddTrialsOfBefore();
     if (trials_.trials().empty()) {
       if (auto ending = AddEarlierRecordings()) return ending;
@@ -88,9 +97,9 @@ class FastExecution {
     for (const Trial& trial : trials_.trials()) {
       ++number;
       if (trial.purpose == TrialPurpose::kVerify) {
-        search_->AddVerification(trial, TraceOf(trial, number));
+        search_->AddVerification(trial, traces_.Of(trial, number));
       } else {
-        search_->AddRecording(trial, TraceOf(trial, number));
+        search_->AddRecording(trial, traces_.Of(trial, number));
       }
     }
   }
@@ -101,39 +110,22 @@ class FastExecution {
     if (!tools_.earlier_recordings) return std::nullopt;
     const auto recordings = tools_.earlier_recordings();
     if (recordings.empty()) return std::nullopt;
-    if (auto ending = HaveRecorder()) return ending;
-    HaveVerifier();
-    const auto prepared = recorder_->WaitUntilPrepared();
+    if (auto ending = workers_.HaveRecorder()) return ending;
+    workers_.HaveVerifier();
+    stages_.Enter("wait for the recorder");
+    const auto prepared = workers_.recorder().WaitUntilPrepared();
     if (absl::IsCancelled(prepared.status())) return CancelledEnding();
     if (!prepared.ok()) return std::nullopt;  // the first trial will tell
+    stages_.Enter("earlier traces");
     Bytes context;
     for (const EarlierRecording& recording : recordings) {
       if (recording.worker_version != prepared->worker_version) continue;
-      auto trace = ReadTrace(recording.trace_path);
+      auto trace = traces_.Read(recording.trace_path);
       if (!trace.ok()) continue;
       search_->AddKnownTrace(recording.batch, *std::move(trace));
       context = std::max(context, recording.context.value_or(Bytes(0)));
     }
     trials_.ExpectContext(context);
-    return std::nullopt;
-  }
-
-  absl::StatusOr<Trace> ReadTrace(const std::string& path) const {
-    MEMPLAN_ASSIGN_OR_RETURN(Trace trace, tools_.read_trace(path));
-    return AsSpecTrains(spec_, std::move(trace));
-  }
-
-  // The trace of a run that got through all its steps.
-  std::optional<Trace> TraceOf(const Trial& trial, int number) const {
-    const int steps = spec_.steps + gpu::FurtherSteps(spec_.step);
-    if (static_cast<int>(trial.steps.size()) < steps ||
-        trial.trace_events == 0 || trial.trace_overflowed) {
-      return std::nullopt;
-    }
-    auto trace = ReadTrace(tools_.trace_path(number));
-    if (trace.ok()) return *std::move(trace);
-    spdlog::warn("the trace of trial {} says nothing: {}", number,
-                 std::string(trace.status().message()));
     return std::nullopt;
   }
 
@@ -156,15 +148,14 @@ class FastExecution {
   }
 
   std::optional<ProbeEnding> Record(int64_t batch) {
-    if (auto ending = HaveRecorder()) return ending;
-    HaveVerifier();
-    const RunBatch run{batch, TrialPurpose::kRecord};
-    if (auto ending = Try(run)) return ending;
+    stages_.Enter("start of workers");
+    if (auto ending = workers_.HaveRecorder()) return ending;
+    workers_.HaveVerifier();
+    if (auto ending = Try({batch, TrialPurpose::kRecord})) return ending;
     if (HasBegunAnew()) return BeginAnew();
-    const auto& trial = trials_.trials().back();
-    search_->AddRecording(trial, LastTrace());
+    search_->AddRecording(trials_.trials().back(), LastTrace());
     search_->SetCap(Cap());
-    HaveVerifier();
+    workers_.HaveVerifier();
     return std::nullopt;
   }
 
@@ -182,42 +173,112 @@ class FastExecution {
   // In a process that has run nothing else.
   std::optional<ProbeEnding> Verify(const RunBatch& run) {
     TellPrediction(run.batch);
-    Dismiss(recorder_);
-    if (!IsReady(verifier_)) {
-      verifier_.reset();
-      if (auto ending = Start(verifier_)) return ending;
-    }
-    // It knows the program: should operators have to be run again, it can.
-    recorder_ = std::move(verifier_);
-    may_prepare_ahead_ = false;
+    stages_.Enter("change of workers");
+    if (auto ending = workers_.TakeTurns()) return ending;
     if (auto ending = Try(run)) return ending;
     if (HasBegunAnew()) return BeginAnew();
-    search_->AddVerification(trials_.trials().back(), LastTrace());
-    search_->SetCap(Cap());
+    AddVerification();
     return std::nullopt;
   }
 
+  void AddVerification() {
+    search_->AddVerification(trials_.trials().back(), LastTrace());
+    search_->SetCap(Cap());
+  }
+
   std::optional<ProbeEnding> RunCalls(const RunCallsAt& order) {
+    stages_.Enter(absl::StrCat("operators of batch ", order.batch));
     tools_.on_progress(CallsProgress(order));
-    HaveVerifier();
-    const Clock::time_point begun = Clock::now();
+    workers_.HaveVerifier();
     CallRuns runs(tools_.call_results, trials_.Cap(),
                   gpu::CudnnSwitches(spec_.step));
+    if (const auto run = VerificationAhead(order)) {
+      return VerifyBesideCalls(*run, order, runs);
+    }
+    if (auto ending = RunCallsNow(order, runs)) return ending;
+    return AddCalls(order, runs);
+  }
+
+  std::optional<ProbeEnding> RunCallsNow(const RunCallsAt& order,
+                                         CallRuns& runs) {
+    const Clock::time_point begun = Clock::now();
     for (int attempt = 0; attempt < kCallAttempts; ++attempt) {
-      if (auto ending = HaveRecorder()) return ending;
+      if (auto ending = workers_.HaveRecorder()) return ending;
       const absl::Status status =
-          runs.Run(order.calls, *recorder_, trials_.Timeout());
+          runs.Run(order.calls, workers_.recorder(), trials_.Timeout());
       if (absl::IsCancelled(status)) return CancelledEnding();
       if (status.ok()) break;
-      spdlog::warn("{} operators of batch {} could not be run alone: {}",
-                   order.calls.size(), order.batch,
-                   std::string(status.message()));
-      recorder_.reset();
+      TellOfCallsNotRun(order, status);
+      workers_.DropRecorder();
     }
+    TellOfCalls(order,
+                std::chrono::duration<double>(Clock::now() - begun).count());
+    return std::nullopt;
+  }
+
+  static void TellOfCalls(const RunCallsAt& order, double seconds) {
     spdlog::info("{} operators of batch {} were run alone in {:.3f} s",
-                 order.calls.size(), order.batch, SecondsSince(begun));
+                 order.calls.size(), order.batch, seconds);
+  }
+
+  static void TellOfCallsNotRun(const RunCallsAt& order,
+                                const absl::Status& status) {
+    spdlog::warn("{} operators of batch {} could not be run alone: {}",
+                 order.calls.size(), order.batch,
+                 std::string(status.message()));
+  }
+
+  std::optional<ProbeEnding> AddCalls(const RunCallsAt& order, CallRuns& runs) {
+    batches_with_calls_.insert(order.batch);
     const absl::Status added = search_->AddCalls(order, runs.Take());
     if (!added.ok()) return FailedEnding(ToProbeError(added));
+    return std::nullopt;
+  }
+
+  // The run that will follow, most likely, whatever `order` shows: its operators
+  // are of the answer or of the batch above, and those of the other one are known
+  // already. Nothing if it cannot be run at the same time: without room, or where
+  // cuDNN chooses by the clock.
+  std::optional<RunBatch> VerificationAhead(const RunCallsAt& order) {
+    const auto& predicted = search_->predicted();
+    if (!tools_.has_room_for_two || spec_.step.cudnn_benchmark || !predicted) {
+      return std::nullopt;
+    }
+    const int64_t batch = predicted->safe.batch;
+    const int64_t other = order.batch == batch ? batch + 1 : batch;
+    const bool is_near = order.batch == batch || order.batch == batch + 1;
+    const bool has_run = std::any_of(
+        trials_.trials().begin(), trials_.trials().end(),
+        [batch](const Trial& trial) { return trial.batch == batch; });
+    if (batch <= 0 || !is_near || has_run ||
+        !batches_with_calls_.contains(other) || !workers_.VerifierIsReady()) {
+      return std::nullopt;
+    }
+    return RunBatch{batch, TrialPurpose::kVerify};
+  }
+
+  // The recorder's last order. Should it not end well, the other worker runs the
+  // operators once it has verified.
+  std::optional<ProbeEnding> VerifyBesideCalls(const RunBatch& run,
+                                               const RunCallsAt& order,
+                                               CallRuns& runs) {
+    if (auto ending = workers_.HaveRecorder()) return ending;
+    TellPrediction(run.batch);
+    CallsBeside beside(runs, order.calls, workers_.TakeRecorder(),
+                       trials_.Timeout());
+    if (auto ending = workers_.TakeTurns()) return ending;
+    if (auto ending = Try(run, &beside)) return ending;
+    const absl::Status& status = beside.Wait();
+    if (absl::IsCancelled(status)) return CancelledEnding();
+    if (HasBegunAnew()) return BeginAnew();
+    if (status.ok()) {
+      TellOfCalls(order, beside.seconds());
+    } else {
+      TellOfCallsNotRun(order, status);
+      if (auto ending = RunCallsNow(order, runs)) return ending;
+    }
+    if (auto ending = AddCalls(order, runs)) return ending;
+    AddVerification();
     return std::nullopt;
   }
 
@@ -228,22 +289,38 @@ class FastExecution {
     return progress;
   }
 
-  // In the recorder's process, or asked again in a fresh one in its place.
-  std::optional<ProbeEnding> Try(const RunBatch& run) {
+  // Has the recorder run it, or asked again a fresh process in its place.
+  // `beside` may be null.
+  std::optional<ProbeEnding> Try(const RunBatch& run,
+                                 CallsBeside* beside = nullptr) {
     bool is_again = false;
+    const auto enter = [&](std::string_view stage) {
+      stages_.Enter(
+          absl::StrCat("batch ", run.batch, ": ", std::string(stage)));
+    };
+    enter("start");
     return trials_.Try(
         run,
         [&](TrialOrder order, const OnWorkerProgress& on_progress)
             -> absl::StatusOr<TrialResult> {
           if (std::exchange(is_again, true)) {
-            Dismiss(recorder_);
-            MEMPLAN_ASSIGN_OR_RETURN(recorder_, BeginWorker());
+            MEMPLAN_RETURN_IF_ERROR(workers_.RenewRecorder());
           }
           order.request.stay = true;
-          absl::StatusOr<TrialResult> result =
-              recorder_->Run(order, on_progress);
+          absl::StatusOr<TrialResult> result = workers_.recorder().Run(
+              order, [&](const gpu::Progress& progress) {
+                on_progress(progress);
+                if (IsStage(progress.phase)) enter(progress.phase);
+                if (progress.phase != kReportPhase) return;
+                // What the worker holds is about to be read: it is to be alone.
+                enter("wait for the other worker's end");
+                if (beside != nullptr) (void)beside->Wait();
+                workers_.WaitForThoseLetGo();
+                enter(kReportPhase);
+              });
+          enter("keep");
           // With two workers on it, the device's growth is not one's own.
-          if (result.ok() && verifier_ != nullptr &&
+          if (result.ok() && workers_.AreTwo() &&
               result->trial.context_source == kContextFromDevice) {
             result->trial.context.reset();
             result->trial.context_source.clear();
@@ -253,102 +330,34 @@ class FastExecution {
         OwnWorkers::kSome);
   }
 
-  std::optional<Trace> LastTrace() const {
-    return TraceOf(trials_.trials().back(),
-                   static_cast<int>(trials_.trials().size()));
+  std::optional<Trace> LastTrace() {
+    const Trial& trial = trials_.trials().back();
+    stages_.Enter(absl::StrCat("batch ", trial.batch, ": read trace"));
+    return traces_.Of(trial, static_cast<int>(trials_.trials().size()));
   }
 
   // Whether the trials were dropped: their workers were of another version.
   bool HasBegunAnew() const { return begun_anew_ != trials_.begun_anew(); }
 
   std::optional<ProbeEnding> BeginAnew() {
-    Dismiss(recorder_);
-    Dismiss(verifier_);
-    may_prepare_ahead_ = true;
+    workers_.LetGo();
+    workers_.WaitForThoseLetGo();
     return Begin();
   }
 
-  // A worker that takes orders, prepared or not.
-  std::optional<ProbeEnding> HaveRecorder() {
-    if (recorder_ != nullptr && recorder_->TakesOrders()) return std::nullopt;
-    recorder_.reset();
-    return Start(recorder_);
-  }
-
-  // The worker that will verify, if it can be had by now: only a courtesy, so
-  // that failures do not count. With a budget it waits until the first has shown
-  // what a worker holds outside its allocator, since two cannot be told apart.
-  void HaveVerifier() {
-    if (verifier_ != nullptr || !may_prepare_ahead_) return;
-    if (spec_.limit.budget && !LeavesRoomForTwo()) return;
-    if (Start(verifier_)) may_prepare_ahead_ = false;
-  }
-
-  // Whether the budget holds a second worker with its model beside what the
-  // recordings took.
-  bool LeavesRoomForTwo() const {
-    Bytes context = trials_.LargestContext();
-    if (context == Bytes(0)) return false;
-    Bytes recorded;
-    Bytes loaded;
-    for (const Trial& trial : trials_.trials()) {
-      const auto held = [](const Peaks& peaks) {
-        return peaks.reserved.value_or(peaks.allocated);
-      };
-      recorded = std::max(recorded, held(TrialPeaks(trial)));
-      loaded = std::max(loaded, held(trial.load_peaks));
-    }
-    return recorded * 4 + loaded + context * 2 <= *spec_.limit.budget;
-  }
-
-  // Batch and steps of a program do not count until it is run.
-  RunBatch AnyBatch() const {
-    return {std::get<SearchOptions>(spec_.task).first_batch,
-            TrialPurpose::kRecord};
-  }
-
-  absl::StatusOr<Session> BeginWorker() const {
-    return tools_.runner.Begin({.device_id = spec_.device_id,
-                                .device = gpu::DeviceKind::kCuda,
-                                .niceness = spec_.niceness},
-                               tools_.cancel);
-  }
-
-  // Has a worker load the program, and does not wait for that.
-  std::optional<ProbeEnding> Start(Session& session) {
-    auto begun = BeginWorker();
-    if (begun.ok()) {
-      session = *std::move(begun);
-      session->Prepare(trials_.Order(AnyBatch()));
-      return std::nullopt;
-    }
-    if (absl::IsCancelled(begun.status())) return CancelledEnding();
-    trials_.Tell(begun.status());
-    return FailedEnding(ToProbeError(begun.status()));
-  }
-
-  // Whether it waits with its model loaded. One that died meanwhile is nobody's
-  // trial.
-  static bool IsReady(const Session& session) {
-    return session != nullptr && session->WaitUntilPrepared().ok() &&
-           session->TakesOrders();
-  }
-
-  static void Dismiss(Session& session) {
-    if (session != nullptr) session->End();
-    session.reset();
-  }
-
   static constexpr int kCallAttempts = 2;
+  // In a run, when all its steps are done.
+  static constexpr std::string_view kReportPhase = "report";
 
   const ProbeSpec& spec_;
   const ExecutionTools& tools_;
   ProbeTrials& trials_;
+  const TrialTraces traces_;
+  StageClock stages_;
   std::optional<FastSearch> search_;
+  std::set<int64_t> batches_with_calls_;  // the search was told of them
   int begun_anew_ = 0;
-  Session recorder_;
-  Session verifier_;
-  bool may_prepare_ahead_ = true;
+  FastWorkers workers_;
 };
 
 }  // namespace

@@ -6,7 +6,11 @@
 //
 // Both are of the same program. The second is started ahead, so that neither its
 // process nor its model is waited for, and has run nothing before the answer. It
-// runs alone: what the first holds is given back before.
+// runs alone: what the first holds is given back before. Where the device has
+// room for both, the last operators are run beside the verifying run:
+//
+//   worker 1   … operators of N ─ operators of N + 1 ─ end
+//   worker 2   · · · waits · · ─ verify N ─────────────────
 #ifndef MEMPLAN_SERVER_JOBS_FAST_EXECUTION_H_
 #define MEMPLAN_SERVER_JOBS_FAST_EXECUTION_H_
 
@@ -39,7 +43,8 @@ struct FastAnswer {
 // Goes on from the trials of `trials`, whose traces are where `tools` put them.
 // Gives back the ending of the probe if there is no going on at all, or that
 // predictions do not hold: then bisection goes on from the trials made. Blocks
-// until then; no worker is left.
+// until then; no worker is left, but with an answer those that end in
+// `tools.dismissals`.
 std::variant<FastAnswer, ProbeEnding, FallBack> ExecuteFastSearch(
     const ProbeSpec& spec, const ExecutionTools& tools, ProbeTrials& trials);
 

@@ -81,7 +81,7 @@ class ProbeJobs {
     // Asked before a probe starts for which the reading has room: holds that
     // until what it returns is gone, or says what is missing. Empty: nothing is
     // held.
-    using Room = std::variant<std::shared_ptr<void>, WaitingFor>;
+    using Room = std::variant<HeldRoom, WaitingFor>;
     std::function<Room(const Probe&, const Device&)> hold_room = {};
     // Told of each probe that has ended and is saved, on its device's thread.
     std::function<void(const Probe&)> on_end = {};

@@ -60,7 +60,8 @@ class StoredProbeJobs : public ProbeJobs {
   struct RunningProbe {
     std::string id;
     CancelSignal signal;
-    bool by_user = false;  // under mutex_
+    bool has_room_for_two = false;  // const once it runs
+    bool by_user = false;           // under mutex_
   };
 
   // What callers asked for; on the requests' thread.
@@ -82,18 +83,19 @@ class StoredProbeJobs : public ProbeJobs {
   // they wait for.
   ProbePtr TakeRunnable(const std::string& device_id,
                         const std::optional<DeviceReading>& reading,
-                        std::shared_ptr<void>& held);
+                        HeldRoom& held);
   // What is missing for `probe`, or nothing with its room in `held`.
   std::optional<WaitingFor> HoldRoom(
       const Probe& probe, const std::optional<DeviceReading>& reading,
-      std::shared_ptr<void>& held) const;
+      HeldRoom& held) const;
 
   // The same thread, about the probe that it took.
   void RunProbe(Probe probe, RunningProbe& running,
                 const std::optional<DeviceReading>& reading);
   void CheckDevice(Probe& probe, const DeviceReading& reading);
   ProbeEnding Execute(Probe& probe, RunningProbe& running,
-                      const std::optional<DeviceReading>& reading);
+                      const std::optional<DeviceReading>& reading,
+                      Dismissals& dismissals);
   // Reads what others leave of the device; empty if no device is read.
   std::function<std::optional<Bytes>(OwnWorkers)> RoomReader(
       const std::string& device_id) const;

@@ -17,7 +17,7 @@ void StoredProbeJobs::RunDevice(const std::string& device_id) {
     const std::optional<DeviceReading> reading = ReadDevice(device_id);
     lock.lock();
     if (draining_) return;
-    std::shared_ptr<void> held;
+    HeldRoom held;
     const ProbePtr next = TakeRunnable(device_id, reading, held);
     TellWatchers();
     if (next == nullptr) {
@@ -26,10 +26,11 @@ void StoredProbeJobs::RunDevice(const std::string& device_id) {
     }
     RunningProbe running;
     running.id = next->id;
+    running.has_room_for_two = held.is_for_two;
     running_[device_id] = &running;
     lock.unlock();
     RunProbe(*next, running, reading);
-    held = nullptr;
+    held.hold = nullptr;
     lock.lock();
     running_.erase(device_id);
     table_.Release(device_id);
@@ -53,7 +54,7 @@ void StoredProbeJobs::WaitForAChange(std::unique_lock<std::mutex>& lock) {
 
 ProbeJobs::ProbePtr StoredProbeJobs::TakeRunnable(
     const std::string& device_id, const std::optional<DeviceReading>& reading,
-    std::shared_ptr<void>& held) {
+    HeldRoom& held) {
   std::vector<std::pair<std::string, WaitingFor>> waiting;
   const auto may_run = [&](const Probe& probe) {
     std::optional<WaitingFor> missing;
@@ -75,13 +76,13 @@ ProbeJobs::ProbePtr StoredProbeJobs::TakeRunnable(
 
 std::optional<WaitingFor> StoredProbeJobs::HoldRoom(
     const Probe& probe, const std::optional<DeviceReading>& reading,
-    std::shared_ptr<void>& held) const {
+    HeldRoom& held) const {
   if (!options_.hold_room || !reading || !reading->ok()) return std::nullopt;
   Options::Room room = options_.hold_room(probe, ***reading);
   if (auto* missing = std::get_if<WaitingFor>(&room)) {
     return std::move(*missing);
   }
-  held = std::get<std::shared_ptr<void>>(std::move(room));
+  held = std::get<HeldRoom>(std::move(room));
   return std::nullopt;
 }
 

@@ -47,7 +47,10 @@ void StoredProbeJobs::RunProbe(Probe probe, RunningProbe& running,
   Publish(probe);
   spdlog::info("the probe begins, with {} trials of before",
                probe.trials.size());
-  ProbeEnding ending = Execute(probe, running, reading);
+  // Workers whose end nobody needs to wait for, but the device's next probe: it
+  // begins when this returns.
+  Dismissals dismissals;
+  ProbeEnding ending = Execute(probe, running, reading, dismissals);
   if (ending.state == ProbeState::kCancelled) {
     const std::lock_guard lock(mutex_);
     // Cut short by Drain or Stop: it stays as it is in the store, to go on at
@@ -71,7 +74,7 @@ void StoredProbeJobs::CheckDevice(Probe& probe, const DeviceReading& reading) {
 
 ProbeEnding StoredProbeJobs::Execute(
     Probe& probe, RunningProbe& running,
-    const std::optional<DeviceReading>& reading) {
+    const std::optional<DeviceReading>& reading, Dismissals& dismissals) {
   return ExecuteProbe(
       probe.spec,
       {.runner = runner_,
@@ -120,6 +123,8 @@ ProbeEnding StoredProbeJobs::Execute(
        .call_results = options_.call_results,
        .device_free = reading ? LeftOn(*reading) : std::nullopt,
        .room = RoomReader(probe.spec.device_id),
+       .has_room_for_two = running.has_room_for_two,
+       .dismissals = &dismissals,
        .on_fall_back =
            [&](FallBackKind kind) {
              const std::lock_guard lock(mutex_);

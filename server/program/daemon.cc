@@ -214,15 +214,35 @@ absl::Status Daemon::StartAdmission() {
 ProbeJobs::Options::Room Daemon::HoldRoom(const Probe& probe,
                                           const Device& device) {
   const auto& [cap, budget] = probe.spec.limit;
-  auto held = admission_->Hold(device, BytesNeeded(probe), !cap && !budget,
-                               absl::StrCat("probe ", probe.id));
+  const std::string holder = absl::StrCat("probe ", probe.id);
+  const auto release_later = [this](int64_t hold) {
+    return std::shared_ptr<void>(
+        nullptr, [this, hold](void*) { admission_->EndHold(hold); });
+  };
+  if (const auto for_two = BytesForTwo(probe, device)) {
+    const auto held = admission_->Hold(device, *for_two, false, holder);
+    if (const auto* hold = std::get_if<int64_t>(&held)) {
+      return HeldRoom{release_later(*hold), true};
+    }
+  }
+  auto held =
+      admission_->Hold(device, BytesNeeded(probe), !cap && !budget, holder);
   if (auto* words = std::get_if<std::string>(&held)) {
     return WaitingFor{WaitingReason::kRoom, std::move(*words)};
   }
-  return std::shared_ptr<void>(nullptr,
-                               [this, hold = std::get<int64_t>(held)](void*) {
-                                 admission_->EndHold(hold);
-                               });
+  return HeldRoom{release_later(std::get<int64_t>(held)), false};
+}
+
+// A model that comes will be probed, most likely where the client's default is.
+void Daemon::ExpectProbe() {
+  const auto snapshot = devices_->Latest();
+  if (snapshot == nullptr) return;
+  const auto& devices = snapshot->devices;
+  const auto gpu =
+      std::find_if(devices.begin(), devices.end(), [](const Device& device) {
+        return !device.is_cpu && device.read_error.empty();
+      });
+  if (gpu != devices.end()) runner_->Expect(gpu->id);
 }
 
 // A worker takes a second to try it, which the start waits for only if it
@@ -249,7 +269,8 @@ absl::Status Daemon::StartServing() {
       AdmissionSupport{*admission_, places_.watches, options_.longest_wait});
   device_service_ = std::make_unique<DeviceService>(*devices_);
   model_service_ = std::make_unique<ModelService>(
-      *models_, *disk_, places_.uploads, options_.upload_idle_timeout);
+      *models_, *disk_, places_.uploads, options_.upload_idle_timeout,
+      [this] { ExpectProbe(); });
   plan_service_ = std::make_unique<PlanService>(*replays_, places_.replays);
   probe_service_ = std::make_unique<ProbeService>(
       ProbeSupport{*jobs_, *runner_, *devices_, *disk_, places_.watches,

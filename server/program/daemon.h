@@ -81,6 +81,7 @@ class Daemon {
   absl::Status StartAdmission();
   // Holds memory for a probe of ours that is about to start.
   ProbeJobs::Options::Room HoldRoom(const Probe& probe, const Device& device);
+  void ExpectProbe();
   absl::Status LearnSandbox();
   absl::Status StartServing();
   absl::Status StartRpc();

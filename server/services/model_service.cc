@@ -42,6 +42,7 @@ absl::Status FillPage(const std::vector<Model>& models,
 
 grpc::ServerReadReactor<v1::UploadModelRequest>* ModelService::UploadModel(
     grpc::CallbackServerContext* context, v1::UploadModelResponse* response) {
+  if (on_upload_) on_upload_();
   return new UploadReactor(uploads_, *context, response);  // deletes itself
 }
 

@@ -3,6 +3,8 @@
 #define MEMPLAN_SERVER_SERVICES_MODEL_SERVICE_H_
 
 #include <chrono>
+#include <functional>
+#include <utility>
 
 #include "memplan/v1/model_service.grpc.pb.h"
 #include "server/base/work_queue.h"
@@ -15,12 +17,15 @@ namespace memplan {
 class ModelService final : public v1::ModelService::CallbackService {
  public:
   // An upload takes one of `places`, and loses it after `upload_idle_timeout`
-  // without a message.
+  // without a message. `on_upload` is called as each begins, on gRPC's threads:
+  // it must not block, and may be empty.
   ModelService(ModelStore& models, WorkQueue& disk, Places& places,
-               std::chrono::milliseconds upload_idle_timeout)
+               std::chrono::milliseconds upload_idle_timeout,
+               std::function<void()> on_upload = {})
       : models_(models),
         disk_(disk),
-        uploads_{models, disk, places, upload_idle_timeout} {}
+        uploads_{models, disk, places, upload_idle_timeout},
+        on_upload_(std::move(on_upload)) {}
 
   UploadsByOutcome uploads() const { return uploads_.counts.Read(); }
 
@@ -43,6 +48,7 @@ class ModelService final : public v1::ModelService::CallbackService {
   ModelStore& models_;
   WorkQueue& disk_;
   UploadSupport uploads_;
+  const std::function<void()> on_upload_;
 };
 
 }  // namespace memplan

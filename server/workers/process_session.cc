@@ -114,6 +114,7 @@ class ProcessSession : public WorkerSession {
   TrialResult Died(const Talk& talk, std::string words) const;
   static TrialResult TimedOut(const Pending& pending, const Talk& talk);
   void KeepTrace(const TrialOrder& order, Trial& trial) const;
+  void EndNow();
   void Kill(int64_t WorkerCounts::*cause);
   // Waits for the exit of a worker that has no order left. `wake` may be −1.
   void WaitForExit(int wake);
@@ -146,6 +147,9 @@ void ProcessSession::Prepare(const TrialOrder& order) {
   const auto prepare = [this, program = WithSandbox(order.request),
                         deadline = parts_.begun + order.timeout] {
     prepared_ = talk_.Prepare(program, deadline);
+    spdlog::debug("worker {} ended its preparation {} after its start",
+                  parts_.worker.process->pid(),
+                  SecondsText(Clock::now() - parts_.begun));
   };
   try {
     preparation_ = std::thread(prepare);
@@ -156,7 +160,12 @@ void ProcessSession::Prepare(const TrialOrder& order) {
 }
 
 void ProcessSession::JoinPreparation() {
-  if (preparation_.joinable()) preparation_.join();
+  if (!preparation_.joinable()) return;
+  const Clock::time_point begun = Clock::now();
+  preparation_.join();
+  spdlog::debug("the preparation of worker {} was waited for {}",
+                parts_.worker.process->pid(),
+                SecondsText(Clock::now() - begun));
 }
 
 absl::StatusOr<PreparedWorker> ProcessSession::WaitUntilPrepared() {
@@ -203,7 +212,10 @@ absl::StatusOr<TrialResult> ProcessSession::Run(
   if (!trial.cap) trial.cap = order.request.cap;
   trial.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
   // What lies there after a death may be the trace of the trial before.
+  const Clock::time_point answered = Clock::now();
   if (is_first || talk.end == TalkEnd::kAnswered) KeepTrace(order, trial);
+  spdlog::debug("a trace of {} events was checked and kept in {}",
+                trial.trace_events, SecondsText(Clock::now() - answered));
   return result;
 }
 
@@ -380,6 +392,14 @@ absl::StatusOr<gpu::CallsReport> ProcessSession::RunCalls(
 
 void ProcessSession::End() {
   if (!is_open_) return;
+  const Clock::time_point begun = Clock::now();
+  EndNow();
+  spdlog::debug("worker {} was gone {} after its end was said",
+                parts_.worker.process->pid(),
+                SecondsText(Clock::now() - begun));
+}
+
+void ProcessSession::EndNow() {
   // One that does not listen any more is killed without patience.
   const auto deadline = Clock::now() + parts_.options.exit_timeout;
   if (preparation_.joinable() || !talk_.SayEnd(deadline)) {

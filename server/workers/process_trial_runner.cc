@@ -74,6 +74,10 @@ class StandardRunner : public ProcessTrialRunner {
   absl::StatusOr<std::unique_ptr<WorkerSession>> Begin(
       const SessionOrder& order, CancelSignal& cancel) override;
 
+  void Expect(const std::string& device_id) override {
+    spares_.Expect(device_id);
+  }
+
   WorkerCounts Counts() const override { return records_.Counts(); }
   SandboxStatus Sandbox() const override { return records_.Sandbox(); }
 

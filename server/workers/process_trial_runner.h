@@ -41,8 +41,8 @@ struct WorkerOptions {
   // Bounds the memory of workers; none: they have no bound, and no such layer.
   std::shared_ptr<MemoryGroups> memory_groups;
   Bytes trace_bytes = MiB(128);  // room for the trace of a trial
-  // Workers that wait, started ahead, for each GPU that a probe ran on within
-  // `spare_patience`.
+  // Workers that wait, started ahead, for each GPU that a probe ran on, or was
+  // expected on, within `spare_patience`.
   size_t spare_workers = 0;
   std::chrono::milliseconds spare_patience = std::chrono::minutes(10);
   // The GPUs are made up (--devices script:FILE): a real worker is refused on
@@ -57,6 +57,10 @@ struct WorkerOptions {
 class ProcessTrialRunner : public TrialRunner {
  public:
   virtual WorkerCounts Counts() const = 0;
+
+  // A probe on this GPU may come soon: has spare workers started for it, if there
+  // are to be any. Returns at once.
+  virtual void Expect(const std::string& device_id) = 0;
 
   // What is known of the sandbox by now.
   virtual SandboxStatus Sandbox() const = 0;

@@ -67,6 +67,17 @@ std::optional<StartedWorker> SpareWorkers::Take(const std::string& device) {
   return taken;
 }
 
+void SpareWorkers::Expect(const std::string& device) {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    Spares& spares = spares_[device];
+    spares.last_asked = SteadyClock::now();
+    spares.cannot_start = false;
+  }
+  changed_.notify_all();
+}
+
 size_t SpareWorkers::waiting(const std::string& device) const {
   const std::lock_guard lock(mutex_);
   const auto found = spares_.find(device);

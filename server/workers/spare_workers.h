@@ -51,6 +51,10 @@ class SpareWorkers {
   // are started in its place, which this does not wait for.
   std::optional<StartedWorker> Take(const std::string& device);
 
+  // Somebody may take one on `device` soon: they are started as if one had been
+  // asked for. Returns at once.
+  void Expect(const std::string& device);
+
   // How many wait on `device` now.
   size_t waiting(const std::string& device) const;
 

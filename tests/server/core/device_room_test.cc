@@ -73,6 +73,22 @@ TEST_F(DeviceRoomTest, ABudgetNeedsItself) {
             "(python) holds 70.0 GiB");
 }
 
+// Two caps of 4 GiB and two contexts of 768 MiB: 9.5 of the 10 GiB.
+TEST_F(DeviceRoomTest, HasRoomForTwoWorkersOfACapAtOneTime) {
+  EXPECT_FALSE(BytesForTwo(probe_, device_));
+  probe_.spec.task = SearchOptions{};
+  EXPECT_FALSE(BytesForTwo(probe_, device_));
+  probe_.spec.limit.cap = GiB(4);
+  EXPECT_EQ(BytesForTwo(probe_, device_), GiB(8) + MiB(1536));
+  device_.free = GiB(8) + MiB(1535);
+  EXPECT_FALSE(BytesForTwo(probe_, device_));
+  device_.free = GiB(10);
+  probe_.spec.limit.budget = GiB(9);
+  EXPECT_FALSE(BytesForTwo(probe_, device_));
+  UseCpu();
+  EXPECT_FALSE(BytesForTwo(probe_, device_));
+}
+
 TEST_F(DeviceRoomTest, ACapNeedsAContextBesides) {
   probe_.spec.limit.cap = GiB(10) - kExpectedContext;
   EXPECT_FALSE(Missing());

@@ -87,6 +87,11 @@ class FakeTrialRunner : public TrialRunner {
   using Prepared = std::function<absl::StatusOr<PreparedWorker>(int number)>;
   void set_prepared(Prepared prepared) { prepared_ = std::move(prepared); }
 
+  // Called when a session's worker, by its number, is to end.
+  void set_on_end(std::function<void(int number)> on_end) {
+    on_end_ = std::move(on_end);
+  }
+
   absl::Status CheckUsable() const override { return absl::OkStatus(); }
 
   // From now on each trial waits for a LetGo of its own, or to be cancelled.
@@ -148,6 +153,7 @@ class FakeTrialRunner : public TrialRunner {
   int sessions_ = 0;
   Calls calls_;
   Prepared prepared_;
+  std::function<void(int)> on_end_;
 };
 
 // A worker of the runner, which it takes its answers from.
@@ -188,6 +194,7 @@ class FakeWorkerSession : public WorkerSession {
     return told;
   }
   void End() override {
+    if (is_open_ && runner_.on_end_) runner_.on_end_(number_);
     if (std::exchange(is_open_, false)) runner_.Note(number_, "end");
   }
   bool TakesOrders() const override { return is_open_; }

@@ -53,6 +53,20 @@ class SpareWorkersTest : public ::testing::Test {
   std::atomic<int> unwanted_ = 0;
 };
 
+TEST_F(SpareWorkersTest, HasSomeWhereOneIsExpected) {
+  SpareWorkers spares(2, kLongPatience, Starter(), Loser());
+  spares.Expect("GPU-1");
+  EXPECT_TRUE(Comes([&] { return spares.waiting("GPU-1") == 2; }));
+  EXPECT_TRUE(spares.Take("GPU-1").has_value());
+}
+
+TEST_F(SpareWorkersTest, StartsNoneByExpectationIfThereAreToBeNone) {
+  SpareWorkers spares(0, kLongPatience, Starter(), Loser());
+  spares.Expect("GPU-1");
+  EXPECT_FALSE(spares.Take("GPU-1").has_value());
+  EXPECT_EQ(started_, 0);
+}
+
 TEST_F(SpareWorkersTest, HasNoneForADeviceThatNobodyAskedFor) {
   SpareWorkers spares(2, kLongPatience, Starter(), Loser());
   EXPECT_FALSE(spares.Take("GPU-1").has_value());

@@ -1,0 +1,132 @@
+// Searches on a device that has room for two workers at one time: what is done
+// beside something else.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+#include <vector>
+
+#include "tests/server/core/fast_execution_fixture.h"
+
+namespace memplan {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class FastOverlapTest : public ::memplan::testing::FastExecutionFixture {
+ protected:
+  FastOverlapTest() {
+    Make([this](const TrialOrder& order) { return RunProgram(order); });
+    runner_->set_progress({{"load", 0}, {"step", 0}, {"report", kSteps}});
+  }
+
+  // Calls are answered by `second` from the second order on.
+  using Calls = testing::FakeTrialRunner::Calls;
+  void SetSecondCalls(Calls second) {
+    runner_->set_calls(
+        [this, second = std::move(second)](
+            const gpu::RunCalls& order) -> absl::StatusOr<gpu::CallsReport> {
+          if (++call_orders_ == 1) return RunConvolutions(order);
+          return second(order);
+        });
+  }
+  // Waits until the verifying run is under way.
+  Calls BesideTheThirdRun() {
+    return [this](const gpu::RunCalls& order) {
+      runner_->WaitForOrders(3);
+      return absl::StatusOr<gpu::CallsReport>(RunConvolutions(order));
+    };
+  }
+  ProbeEnding ExecuteWithRoom() {
+    ExecutionTools tools = Tools();
+    tools.has_room_for_two = true;
+    tools.on_trial = [this](const Trial& trial, const std::string&) {
+      trials_.push_back(trial);
+      events_of_trials_.push_back(runner_->events());
+    };
+    return ExecuteProbe(spec_, tools);
+  }
+
+  int call_orders_ = 0;
+  // What had happened when each trial was told.
+  std::vector<std::vector<std::string>> events_of_trials_;
+};
+
+TEST_F(FastOverlapTest, VerifiesWhileTheLastOperatorsAreRun) {
+  SetSecondCalls(BesideTheThirdRun());
+  const ProbeEnding ending = ExecuteWithRoom();
+  ASSERT_TRUE(ending.plan);
+  EXPECT_EQ(ending.plan->answer.safe_batch, 58);
+  EXPECT_TRUE(ending.plan->verified);
+  EXPECT_THAT(runner_->batches(), ElementsAre(8, 32, 58));
+  EXPECT_EQ(trials_[2].purpose, TrialPurpose::kVerify);
+  EXPECT_EQ(call_orders_, 2);
+  // What the verifying worker held was read when it was alone.
+  EXPECT_THAT(events_of_trials_[2],
+              AllOf(Contains("1 end"), Contains("2 run 58")));
+  EXPECT_EQ(runner_->events().back(), "2 end");
+}
+
+TEST_F(FastOverlapTest, RunsOneAfterTheOtherWhereCudnnChoosesByTheClock) {
+  spec_.step.cudnn_benchmark = true;
+  ASSERT_TRUE(ExecuteWithRoom().plan);
+  EXPECT_THAT(runner_->events(),
+              AllOf(Contains("1 calls 1").Times(2), Contains("2 run 58")));
+  EXPECT_THAT(events_of_trials_[1], Not(Contains("2 run 58")));
+}
+
+// 960 MiB / 16 MiB: without scratch above 40, which only the operators show.
+TEST_F(FastOverlapTest, FindsTheAnswerThatTheOperatorsShow) {
+  program_.scratch_until = 40;
+  const ProbeEnding ending = ExecuteWithRoom();
+  ASSERT_TRUE(ending.plan);
+  EXPECT_EQ(ending.plan->answer.safe_batch, 60);
+}
+
+TEST_F(FastOverlapTest, RunsTheOperatorsLaterIfTheirWorkerDies) {
+  SetSecondCalls(
+      [this](const gpu::RunCalls& order) -> absl::StatusOr<gpu::CallsReport> {
+        if (call_orders_ == 2)
+          return absl::UnavailableError("killed by signal 9");
+        return RunConvolutions(order);
+      });
+  const ProbeEnding ending = ExecuteWithRoom();
+  ASSERT_TRUE(ending.plan);
+  EXPECT_EQ(ending.plan->answer.safe_batch, 58);
+  EXPECT_THAT(trials_, SizeIs(3));
+  EXPECT_THAT(runner_->events(), Contains("2 calls 1"));
+}
+
+TEST_F(FastOverlapTest, EndsWhenCancelledWithBothAtWork) {
+  SetSecondCalls([this](const gpu::RunCalls&) {
+    runner_->WaitForOrders(3);
+    cancel_.Cancel();
+    return absl::StatusOr<gpu::CallsReport>(absl::CancelledError("cancelled"));
+  });
+  EXPECT_EQ(ExecuteWithRoom().state, ProbeState::kCancelled);
+  EXPECT_THAT(trials_, SizeIs(2));
+}
+
+TEST_F(FastOverlapTest, TellsTheAnswerBeforeItsWorkersAreGone) {
+  std::promise<void> told;
+  runner_->set_on_end([held = told.get_future().share()](int number) {
+    if (number == 2) held.wait();
+  });
+  Dismissals dismissals;
+  ExecutionTools tools = Tools();
+  tools.dismissals = &dismissals;
+  const ProbeEnding ending = ExecuteProbe(spec_, tools);
+  EXPECT_TRUE(ending.plan);
+  EXPECT_THAT(runner_->events(), Not(Contains("2 end")));
+  told.set_value();
+  dismissals.Wait();
+  EXPECT_EQ(runner_->events().back(), "2 end");
+}
+
+}  // namespace
+}  // namespace memplan
