@@ -110,7 +110,8 @@ class FastSearch {
   // goes on from trials().
   FastDecision Next();
 
-  // The latest prediction, for the plan; none before the second recording.
+  // The latest prediction, for the plan; none before the second recording. What
+  // is told beside the safe batch and the one above it is known at the end.
   const std::optional<PredictedAnswer>& predicted() const { return predicted_; }
 
   // All trials added, in order.
@@ -123,7 +124,10 @@ class FastSearch {
   FastDecision Finish(std::string reason) const;
   std::optional<FastDecision> EndByTrials() const;
   FastDecision DecideRecording() const;
+  FastPredictionOptions PredictionOptionsFor(bool only_safe) const;
   absl::Status Predict();
+  // The rest of the prediction that stands, once there is no more to run.
+  void CompletePrediction();
   // None: those that are wanted are known.
   absl::StatusOr<std::optional<RunCallsAt>> DecideCalls();
   FastDecision DecideVerifying() const;
