@@ -67,6 +67,17 @@ class Candidates {
   const PredictionOptions& options_;
 };
 
+// For the safe batch; `recorded` is where to start if nothing better is known.
+SafeSearchOptions FirstSearch(const PredictionOptions& options,
+                              const Candidates& candidates, int64_t recorded) {
+  SafeSearchOptions search{.last = candidates.last(), .reach = options.reach};
+  search.start =
+      candidates.PlaceOf(options.start > 0 ? options.start : recorded);
+  if (options.start > 0) search.first_distance = 1;
+  if (options.only_safe) search.reach_above = 1;
+  return search;
+}
+
 // Stands for what decides how a batch goes, besides trace, cap and batch.
 size_t KeyOf(const PredictionOptions& options, const Shape& shape,
              const CallPlans* plans) {
@@ -95,15 +106,9 @@ absl::StatusOr<PredictedBatches> PredictionSearch::Find(
   MEMPLAN_RETURN_IF_ERROR(CheckOptions(options));
   const int64_t replays_before = replays_;
   const Candidates candidates(options);
-  const int64_t start =
-      options.start > 0
-          ? options.start
-          : symbolic_.shapes[symbolic_.largest][options.dimension];
-  SafeSearchOptions search{.last = candidates.last(),
-                           .start = candidates.PlaceOf(start),
-                           .reach = options.reach};
-  if (options.start > 0) search.first_distance = 1;
-  if (options.only_safe) search.reach_above = 1;
+  SafeSearchOptions search =
+      FirstSearch(options, candidates,
+                  symbolic_.shapes[symbolic_.largest][options.dimension]);
   const auto find = [&](bool (StreamOutcome::*is_good)() const) {
     return FindSafe(search, [&](int64_t place) -> absl::StatusOr<bool> {
       MEMPLAN_ASSIGN_OR_RETURN(const StreamOutcome outcome,
