@@ -52,24 +52,29 @@ absl::StatusOr<PredictedAnswer> FastPrediction::Answer(
     const FastPredictionOptions& options, const KnownCalls& known) {
   MEMPLAN_ASSIGN_OR_RETURN(NearbyCallPlans plans,
                            NearbyCallPlans::Create(symbolic_, known));
-  PredictionSearch search(symbolic_, options.conditions);
+  if (!search_.has_value() || conditions_ != options.conditions) {
+    conditions_ = options.conditions;
+    search_.emplace(symbolic_, conditions_);
+  }
   PredictionOptions asked;
   asked.shape = BatchShape(1);
   asked.max_batch = options.max_batch;
   asked.plans = &plans;
   asked.has_segments = options.has_segments;
-  MEMPLAN_ASSIGN_OR_RETURN(const PredictedBatches found, search.Find(asked));
+  asked.start = options.start;
+  asked.only_safe = options.only_safe;
+  MEMPLAN_ASSIGN_OR_RETURN(const PredictedBatches found, search_->Find(asked));
 
   const auto at = [&](int64_t batch) -> absl::StatusOr<PredictedBatch> {
     if (batch < 1 || batch > options.max_batch) return PredictedBatch();
     MEMPLAN_ASSIGN_OR_RETURN(const StreamOutcome outcome,
-                             search.Replay(asked, batch));
+                             search_->Replay(asked, batch));
     return PredictedBatch{batch, plans.KnowledgeAt(batch), outcome};
   };
   PredictedAnswer answer;
   answer.checked_from = found.checked_from;
   answer.checked_to = found.checked_to;
-  answer.replays = found.replays;
+  answer.replays = search_->replays();
   MEMPLAN_ASSIGN_OR_RETURN(answer.safe, at(found.safe_batch));
   MEMPLAN_ASSIGN_OR_RETURN(answer.comfortable, at(found.comfortable_batch));
   MEMPLAN_ASSIGN_OR_RETURN(answer.failing, at(found.safe_batch + 1));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -24,6 +25,9 @@ struct FastPredictionOptions {
   AllocatorConditions conditions;
   bool has_segments = true;  // as of PredictionOptions
   int64_t max_batch = 65536;
+  // As of PredictionOptions.
+  int64_t start = 0;
+  bool only_safe = false;
 };
 
 // Not thread-safe.
@@ -35,7 +39,8 @@ class FastPrediction {
   static absl::StatusOr<std::unique_ptr<FastPrediction>> Create(
       const std::map<int64_t, Trace>& traces);
 
-  // Errors as of PredictionSearch::Find.
+  // Batches whose calls are known as they were when last asked, under the same
+  // conditions, are not replayed again. Errors as of PredictionSearch::Find.
   absl::StatusOr<PredictedAnswer> Answer(const FastPredictionOptions& options,
                                          const KnownCalls& known);
 
@@ -47,6 +52,8 @@ class FastPrediction {
       : symbolic_(std::move(symbolic)) {}
 
   const SymbolicTrace symbolic_;
+  AllocatorConditions conditions_;  // those of search_
+  std::optional<PredictionSearch> search_;
 };
 
 }  // namespace memplan

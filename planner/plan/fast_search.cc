@@ -18,12 +18,22 @@
 #include "planner/plan/batch_table.h"
 #include "planner/plan/fast_prediction.h"
 #include "planner/plan/known_calls.h"
+#include "planner/plan/predicted_answer.h"
 #include "planner/plan/recording_choice.h"
 #include "planner/plan/scaled_recording.h"
 #include "planner/plan/trial.h"
 #include "planner/plan/verification.h"
 
 namespace memplan {
+namespace {
+
+// It fails for scratch of a call that was seen to do with less when refused, but
+// with none of the plans known: its library may have more.
+bool MayRunWithAnotherPlan(const PredictedBatch& failing) {
+  return failing.outcome.ended_in_scratch && failing.outcome.refused_plans > 1;
+}
+
+}  // namespace
 
 void FastSearch::SetCap(std::optional<Bytes> cap) {
   if (cap == options_.conditions.cap) return;
@@ -66,7 +76,12 @@ absl::Status FastSearch::AddCalls(const RunCallsAt& order,
 }
 
 FastDecision FastSearch::Next() {
-  if (!decision_.has_value()) decision_ = Decide();
+  if (decision_.has_value()) return *decision_;
+  decision_ = Decide();
+  if (std::holds_alternative<SearchAnswer>(*decision_) ||
+      std::holds_alternative<FallBack>(*decision_)) {
+    CompletePrediction();
+  }
   return *decision_;
 }
 
@@ -147,12 +162,27 @@ absl::Status FastSearch::Predict() {
   if (prediction_ == nullptr) {
     MEMPLAN_ASSIGN_OR_RETURN(prediction_, FastPrediction::Create(traces_));
   }
-  const FastPredictionOptions options{.conditions = options_.conditions,
-                                      .has_segments = options_.has_segments,
-                                      .max_batch = options_.search.max_batch};
-  MEMPLAN_ASSIGN_OR_RETURN(predicted_, prediction_->Answer(options, known_));
+  MEMPLAN_ASSIGN_OR_RETURN(
+      predicted_,
+      prediction_->Answer(PredictionOptionsFor(/*only_safe=*/true), known_));
   is_predicted_ = true;
   return absl::OkStatus();
+}
+
+FastPredictionOptions FastSearch::PredictionOptionsFor(bool only_safe) const {
+  FastPredictionOptions options{.conditions = options_.conditions,
+                                .has_segments = options_.has_segments,
+                                .max_batch = options_.search.max_batch};
+  options.only_safe = only_safe;
+  if (predicted_.has_value()) options.start = predicted_->safe.batch;
+  return options;
+}
+
+void FastSearch::CompletePrediction() {
+  if (!is_predicted_) return;
+  absl::StatusOr<PredictedAnswer> complete =
+      prediction_->Answer(PredictionOptionsFor(/*only_safe=*/false), known_);
+  if (complete.ok()) predicted_ = *std::move(complete);
 }
 
 // Those of the answer, then those of the batch above it, so that one that fits
@@ -190,8 +220,11 @@ FastDecision FastSearch::DecideVerifying() const {
   options.repeat = std::max(options_.search.repeat, 1);
   options.max_trials =
       std::max(options_.max_trials - CountRecordings(), 1) + options.repeat - 1;
+  const ExpectedBatch expected{
+      .safe = predicted_->safe.batch,
+      .is_next_open = MayRunWithAnotherPlan(predicted_->failing)};
   VerificationDecision decision =
-      DecideVerification(options, predicted_->safe.batch, trials_);
+      DecideVerification(options, expected, trials_);
   if (const auto* run = std::get_if<RunBatch>(&decision)) return *run;
   if (auto* answer = std::get_if<SearchAnswer>(&decision)) return *answer;
   return Finish(std::get<FallBack>(decision).reason);

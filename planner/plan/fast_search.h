@@ -46,7 +46,8 @@ struct FastSearchOptions {
   // False on `cpu`: the cap holds for what is live, each block rounded up.
   bool has_segments = true;
   // Runs, recordings included, before bisection takes over; each repeat of the
-  // answer that is asked for comes on top.
+  // answer that is asked for comes on top, and so do runs that close a small gap
+  // (kClosingGap).
   int max_trials = 5;
   // How often calls are run for an answer that then moves.
   int max_call_rounds = 3;
@@ -104,13 +105,14 @@ class FastSearch {
 
   // The same until something is added. Replays some hundred batches: up to a
   // second of CPU time. SearchAnswer and FallBack are final. With kFound, the
-  // answer ran `search.repeat` times in fresh processes, is predicted from its own
-  // trace to be the largest safe batch, and no run up to it failed. Another end
-  // is that of batch_search after the same trials. After FallBack, DecideNext
-  // goes on from trials().
+  // answer ran `search.repeat` times in fresh processes and no run up to it failed;
+  // the batch above it failed, or is predicted to from the answer's own trace.
+  // Another end is that of batch_search after the same trials. After FallBack,
+  // DecideNext goes on from trials().
   FastDecision Next();
 
-  // The latest prediction, for the plan; none before the second recording.
+  // The latest prediction, for the plan; none before the second recording. What
+  // is told beside the safe batch and the one above it is known at the end.
   const std::optional<PredictedAnswer>& predicted() const { return predicted_; }
 
   // All trials added, in order.
@@ -123,7 +125,10 @@ class FastSearch {
   FastDecision Finish(std::string reason) const;
   std::optional<FastDecision> EndByTrials() const;
   FastDecision DecideRecording() const;
+  FastPredictionOptions PredictionOptionsFor(bool only_safe) const;
   absl::Status Predict();
+  // The rest of the prediction that stands, once there is no more to run.
+  void CompletePrediction();
   // None: those that are wanted are known.
   absl::StatusOr<std::optional<RunCallsAt>> DecideCalls();
   FastDecision DecideVerifying() const;

@@ -44,6 +44,11 @@ struct PredictionOptions {
   int64_t max_batch = 65536;
   // Batches near the answer that are all replayed.
   int64_t reach = 64;
+  // A batch that the answer is near to, replayed first; 0: none is known.
+  int64_t start = 0;
+  // The safe batch and the one above it, without what is told beside them: a
+  // third of the work.
+  bool only_safe = false;
   ScratchScenario scenario = ScratchScenario::kBestGuess;
   CallPlanSource* plans = nullptr;  // not owned
   // False on `cpu`: the cap holds for what is live, each block rounded up.
@@ -58,12 +63,13 @@ struct PredictedBatches {
   std::vector<int64_t> holes;  // those that do not, below the last of these
   int64_t checked_from = 0;  // every batch from here to checked_to was replayed
   int64_t checked_to = 0;
-  int64_t replays = 0;
+  int64_t replays = 0;    // without those known from before
   StreamOutcome at_safe;  // what the safe batch costs
 };
 
-// Keeps its memory from one search to the next. Not thread-safe. The symbolic
-// trace outlives it.
+// Keeps its memory, and how each batch went, from one search to the next: what is
+// asked again with the same plans of calls is not replayed again. Not thread-safe.
+// The symbolic trace outlives it.
 class PredictionSearch {
  public:
   PredictionSearch(const SymbolicTrace& symbolic,
@@ -78,11 +84,19 @@ class PredictionSearch {
   // kResourceExhausted if holes have no end (FindSafe).
   absl::StatusOr<PredictedBatches> Find(const PredictionOptions& options);
 
+  // Made so far, those of Replay too.
+  int64_t replays() const { return replays_; }
+
   // One batch replayed.
   absl::StatusOr<StreamOutcome> Replay(const PredictionOptions& options,
                                        int64_t batch);
 
  private:
+  struct Known {
+    size_t key = 0;
+    StreamOutcome outcome;
+  };
+
   absl::StatusOr<StreamOutcome> ReplayOnce(const PredictionOptions& options,
                                            int64_t batch);
 
@@ -93,7 +107,9 @@ class PredictionSearch {
   ChunkAddresses addresses_;
   CachingAllocator allocator_;
   StreamReplay replay_;
-  absl::flat_hash_map<int64_t, StreamOutcome> outcomes_;  // of one search
+  // By batch; the key stands for all else that decides how it goes.
+  absl::flat_hash_map<int64_t, Known> outcomes_;
+  int64_t replays_ = 0;
 };
 
 }  // namespace memplan

@@ -29,7 +29,8 @@ class SafeSearch {
       MEMPLAN_ASSIGN_OR_RETURN(const bool runs, Ask(candidate));
       if (!runs) lower_ = candidate - 1;
     }
-    const int64_t top = std::min(options_.last, lower_ + options_.reach);
+    const int64_t top = std::min(
+        options_.last, lower_ + options_.reach_above.value_or(options_.reach));
     for (int64_t candidate = lower_ + 1; candidate <= top; ++candidate) {
       MEMPLAN_RETURN_IF_ERROR(Ask(candidate).status());
     }
@@ -59,7 +60,9 @@ class SafeSearch {
     int64_t candidate =
         std::clamp(options_.start, options_.first, options_.last);
     MEMPLAN_ASSIGN_OR_RETURN(const bool start_runs, Ask(candidate));
-    int64_t distance = std::max<int64_t>(candidate / 4, 1);
+    int64_t distance = options_.first_distance > 0
+                           ? options_.first_distance
+                           : std::max<int64_t>(candidate / 4, 1);
     for (bool runs = start_runs; runs == start_runs; distance *= 2) {
       (runs ? lower_ : upper_) = candidate;
       const int64_t next = runs ? candidate + distance : candidate - distance;

@@ -6,7 +6,7 @@
 //
 // Doubling and halving find one place where a candidate runs and the next fails;
 // then every candidate near it is asked, until all for `reach` below the answer
-// run. What lies farther below is taken on trust, but for those asked on the way.
+// run, and those for `reach_above` above it. What lies farther below is taken on trust, but for those asked on the way.
 #ifndef MEMPLAN_PLANNER_PLAN_SAFE_SEARCH_H_
 #define MEMPLAN_PLANNER_PLAN_SAFE_SEARCH_H_
 
@@ -24,6 +24,10 @@ struct SafeSearchOptions {
   int64_t last = 1;
   int64_t start = 1;  // asked first; clamped
   int64_t reach = 64;
+  std::optional<int64_t> reach_above = {};  // above the answer; none: as below
+  // From the start to the second candidate asked, doubled from there on; 0: a
+  // quarter of the start.
+  int64_t first_distance = 0;
   // More than it takes unless holes lie within reach of each other for ever.
   int64_t max_asked = 4096;
 };

@@ -91,9 +91,7 @@ bool StreamReplay::RunCall(const StreamCall& call) {
     while (i < requests.size() && RunRequest(requests[i])) ++i;
     if (i == requests.size()) return true;
     if (!call.is_convolution || plan >= last_plan) {
-      outcome_.failed_request =
-          call.requests.begin + (plan == 0 ? static_cast<uint32_t>(i) : 0);
-      outcome_.ended_in_convolution = call.is_convolution;
+      EndInCall(call, requests, i, plan);
       return false;
     }
     const std::span<const Request> next = PlanOf(call, ++plan);
@@ -107,6 +105,22 @@ bool StreamReplay::RunCall(const StreamCall& call) {
     requests = next;
     i = common;
   }
+}
+
+void StreamReplay::EndInCall(const StreamCall& call,
+                             std::span<const Request> requests, size_t failed,
+                             size_t plan) {
+  outcome_.failed_request =
+      call.requests.begin + (plan == 0 ? static_cast<uint32_t>(failed) : 0);
+  outcome_.ended_in_convolution = call.is_convolution;
+  if (!call.is_convolution) return;
+  const Request& refused = requests[failed];
+  outcome_.refused_plans = static_cast<int64_t>(plan) + 1;
+  outcome_.ended_in_scratch = std::any_of(
+      requests.begin() + static_cast<int64_t>(failed), requests.end(),
+      [&](const Request& later) {
+        return later.kind == RequestKind::kFree && later.block == refused.block;
+      });
 }
 
 std::span<const Request> StreamReplay::PlanOf(const StreamCall& call,

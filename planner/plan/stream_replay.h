@@ -25,6 +25,11 @@ struct StreamOutcome {
   std::optional<uint32_t> failed_request;
   // That request was a convolution's, whose caller would have caught it.
   bool ended_in_convolution = false;
+  // Besides, it was scratch, which the call gives back before its end: another
+  // plan may do without.
+  bool ended_in_scratch = false;
+  // Plans of that call that are known and were all refused, the first included.
+  int64_t refused_plans = 0;
   // Up to its end; events are indices of requests.
   AllocatorPeaks peaks;
   int64_t retries = 0;
@@ -58,6 +63,9 @@ class StreamReplay {
 
   std::span<const Request> PlanOf(const StreamCall& call, size_t plan) const;
   void GiveBack(std::span<const Request> requests);
+  // The request at `failed` of `requests`, those of plan number `plan`.
+  void EndInCall(const StreamCall& call, std::span<const Request> requests,
+                 size_t failed, size_t plan);
   void Free(uint32_t block);
   // Of the phases that begin at or before `request`.
   void BeginPhases(uint32_t request);

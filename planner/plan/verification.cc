@@ -43,66 +43,126 @@ int64_t CountFreshRuns(std::span<const Trial> trials, int64_t batch) {
   });
 }
 
-// Where to run next when `predicted` is not below `failing`, the smallest batch
-// that ran out of memory: lower by 1 %, by twice as much after each such trial,
-// so that a run is soon at hand whose trace corrects the prediction.
-int64_t BelowFailure(int64_t failing, std::span<const Trial> trials) {
-  int64_t step = std::max<int64_t>(failing / 100, 1);
-  bool is_first = true;
-  for (const Trial& trial : trials) {
-    if (!IsVerifying(trial) || trial.outcome != TrialOutcome::kOutOfMemory) {
-      continue;
+class Verification {
+ public:
+  Verification(const VerificationOptions& options,
+               const ExpectedBatch& expected, std::span<const Trial> trials,
+               const BatchTable& table)
+      : options_(options),
+        repeat_(std::max(options.repeat, 1)),
+        expected_(expected),
+        trials_(trials),
+        failing_(table.SmallestFailing()),
+        running_(failing_ == 0 ? 0 : table.LargestRunningBelow(failing_)),
+        made_(std::count_if(trials.begin(), trials.end(), IsVerifying)) {}
+
+  VerificationDecision Decide() const {
+    const int64_t candidate = Candidate();
+    if (candidate < 1) {
+      return FallBack{"the smallest batches ran out of memory"};
     }
-    if (!is_first) step = std::min(step * 2, failing);
-    is_first = false;
+    if (CountFreshRuns(trials_, candidate) < repeat_) {
+      if (made_ < MostTrials()) {
+        return RunBatch{candidate, TrialPurpose::kVerify};
+      }
+      return FallBack{absl::StrCat("no prediction held in ", made_, " trials")};
+    }
+    if (IsNextOpen(candidate)) {
+      return RunBatch{candidate + 1, TrialPurpose::kVerify};
+    }
+    return Found(candidate);
   }
-  return failing - step;
-}
+
+ private:
+  int64_t Predicted() const {
+    return std::min(expected_.safe, options_.max_batch);
+  }
+
+  int64_t Candidate() const {
+    int64_t candidate = Predicted();
+    if (failing_ != 0 && candidate >= failing_) return BelowRefuted();
+    // What ran right above it refutes it too.
+    while (candidate < options_.max_batch &&
+           CountFreshRuns(trials_, candidate + 1) > 0) {
+      ++candidate;
+    }
+    return candidate;
+  }
+
+  // Below `failing_`, which was predicted to run. Once a run whose trace the
+  // prediction knows is at hand, the upper half of what is between, since
+  // predictions are near.
+  int64_t BelowRefuted() const {
+    if (running_ + 1 == failing_) return running_;
+    int64_t candidate = std::max(running_, BelowFailure());
+    if (CountFreshRuns(trials_, running_) > 0) {
+      const int64_t gap = failing_ - running_;
+      candidate = std::max(candidate, running_ + (gap + 1) / 2);
+    }
+    return candidate;
+  }
+
+  // Lower by 0.4 %, more than predictions are mostly off, and by twice as much
+  // after each such trial: a run is soon at hand whose trace corrects them.
+  int64_t BelowFailure() const {
+    int64_t step = std::max<int64_t>(failing_ / 256, 1);
+    bool is_first = true;
+    for (const Trial& trial : trials_) {
+      if (!IsVerifying(trial) || trial.outcome != TrialOutcome::kOutOfMemory) {
+        continue;
+      }
+      if (!is_first) step = std::min(step * 2, failing_);
+      is_first = false;
+    }
+    return failing_ - step;
+  }
+
+  int64_t MostTrials() const {
+    const bool is_closing = failing_ != 0 &&
+                            failing_ - running_ <= kClosingGap &&
+                            CountFreshRuns(trials_, running_) > 0;
+    return options_.max_trials + (is_closing ? kClosingTrials : 0);
+  }
+
+  // The batch above `candidate`, which ran, is worth a run.
+  bool IsNextOpen(int64_t candidate) const {
+    return expected_.is_next_open && candidate == Predicted() &&
+           candidate < options_.max_batch && candidate + 1 != failing_ &&
+           made_ + repeat_ <= options_.max_trials;
+  }
+
+  SearchAnswer Found(int64_t batch) const {
+    SearchAnswer answer;
+    answer.end = SearchEnd::kFound;
+    answer.safe_batch = batch;
+    answer.verifying_trials = static_cast<int>(CountFreshRuns(trials_, batch));
+    answer.limit = batch == options_.max_batch ? SearchLimit::kMaxBatch
+                                               : SearchLimit::kMemory;
+    return answer;
+  }
+
+  const VerificationOptions& options_;
+  const int repeat_;
+  const ExpectedBatch expected_;
+  const std::span<const Trial> trials_;
+  const int64_t failing_;  // the smallest that ran out of memory, or 0
+  const int64_t running_;  // the largest below that; 0: none
+  const int64_t made_;     // trials for predictions
+};
 
 }  // namespace
 
 VerificationDecision DecideVerification(const VerificationOptions& options,
-                                        std::optional<int64_t> predicted,
+                                        std::optional<ExpectedBatch> expected,
                                         std::span<const Trial> trials) {
   const BatchTable table(trials, options.max_batch);
   if (const Trial* other = FindOtherFailure(table, trials); other != nullptr) {
     return FallBack{absl::StrCat("batch ", other->batch,
                                  " failed for another reason than memory")};
   }
-  if (!predicted.has_value()) return FallBack{"nothing could be predicted"};
-  if (*predicted < 1) return FallBack{"not one sample is predicted to fit"};
-
-  const int64_t failing = table.SmallestFailing();
-  int64_t candidate = std::min(*predicted, options.max_batch);
-  if (failing != 0 && candidate >= failing) {
-    const int64_t running = table.LargestRunningBelow(failing);
-    candidate = std::max(running, BelowFailure(failing, trials));
-  }
-  if (candidate < 1) return FallBack{"the smallest batches ran out of memory"};
-
-  const auto runs = static_cast<int>(CountFreshRuns(trials, candidate));
-  if (runs >= std::max(options.repeat, 1)) {
-    const bool is_predicted =
-        candidate == std::min(*predicted, options.max_batch);
-    if (!is_predicted && candidate + 1 != failing) {
-      return FallBack{absl::StrCat("batch ", failing,
-                                   " ran out of memory though ", *predicted,
-                                   " was predicted to run")};
-    }
-    SearchAnswer answer;
-    answer.end = SearchEnd::kFound;
-    answer.safe_batch = candidate;
-    answer.verifying_trials = runs;
-    answer.limit = candidate == options.max_batch ? SearchLimit::kMaxBatch
-                                                  : SearchLimit::kMemory;
-    return answer;
-  }
-  const auto made = std::count_if(trials.begin(), trials.end(), IsVerifying);
-  if (made >= options.max_trials) {
-    return FallBack{
-        absl::StrCat("no prediction held in ", options.max_trials, " trials")};
-  }
-  return RunBatch{candidate, TrialPurpose::kVerify};
+  if (!expected.has_value()) return FallBack{"nothing could be predicted"};
+  if (expected->safe < 1) return FallBack{"not one sample is predicted to fit"};
+  return Verification(options, *expected, trials, table).Decide();
 }
 
 }  // namespace memplan

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -24,7 +25,11 @@ class Runner {
 
   FastRun Run() {
     for (int i = 0; i < 1000; ++i) {
+      const std::clock_t begun = std::clock();
       const FastDecision decision = search_.Next();
+      run_.decision_seconds +=
+          static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC;
+      ++run_.decisions;
       if (const auto* answer = std::get_if<SearchAnswer>(&decision)) {
         run_.answer = *answer;
         break;

@@ -56,6 +56,9 @@ struct FastRun {
   std::vector<int64_t> call_batches;
   int64_t calls_run = 0;
   std::optional<PredictedAnswer> predicted;
+  // What the search's decisions took of the processor.
+  int64_t decisions = 0;
+  double decision_seconds = 0;
 
   std::vector<int64_t> Batches() const;
   int64_t OutOfMemoryCount() const;

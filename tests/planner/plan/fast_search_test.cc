@@ -229,6 +229,100 @@ TEST(FastSearchTest, BisectsWherePredictionsDoNotHold) {
   EXPECT_EQ(run.answer.safe_batch, 100);
 }
 
+// From batch 64 on a sample takes a little less than smaller batches foretell.
+class EasierProgram final : public testing::DeviceProgram {
+ public:
+  Trace TraceAt(int64_t batch) const override {
+    return (batch < 64 ? below_ : above_).TraceAt(batch);
+  }
+  CallPlansOrNone RunCall(const DistinctCall&) const override { return {}; }
+
+ private:
+  SimulatedProgram below_ = PlainProgram();
+  SimulatedProgram above_{
+      {{.weight_bytes = 40 * kMiB, .output_bytes = 12 * kMiB - 3 * kMiB / 32}}};
+};
+
+// The trace of the answer speaks for two more, of which the device refuses one
+// or both.
+TEST(FastSearchTest, ClosesTheGapBetweenARunAndAFailure) {
+  const EasierProgram program;
+  const SimulatedProgram plain = PlainProgram();
+  const int64_t first = CappedDevice(plain, GiB(10)).SafeBatch(1000);
+  const CappedDevice device(program, GiB(10));
+  ASSERT_EQ(device.SafeBatch(1000), first + 2);
+  for (const int64_t limit : {first, first + 1}) {
+    const FastRun run = RunFastSearch({}, device, LimitOf(limit));
+    EXPECT_EQ(run.fell_back, "");
+    EXPECT_THAT(run.Batches(), ElementsAre(8, 32, first, first + 2, first + 1));
+    EXPECT_EQ(run.answer.safe_batch, limit);
+  }
+}
+
+// Predictions stay above what the device allows: ResNet-50 AdamW bf16 ended
+// between 941 and 944.
+TEST(FastSearchTest, ClosesASmallGapBeyondItsTrials) {
+  const SimulatedProgram program = PlainProgram();
+  const CappedDevice device(program, GiB(40));
+  const int64_t n = device.SafeBatch(2000);
+  ASSERT_EQ(n / 256, 4);
+  const FastRun run = RunFastSearch({}, device, LimitOf(n - 3));
+  EXPECT_EQ(run.fell_back, "");
+  EXPECT_THAT(run.Batches(), ElementsAre(8, 32, n, n - 4, n - 2, n - 3));
+  EXPECT_EQ(run.answer.safe_batch, n - 3);
+}
+
+// Its convolution has two plans that its call alone shows, and at one batch a
+// third that needs less.
+class FrugalProgram final : public testing::DeviceProgram {
+ public:
+  void BeFrugalAt(int64_t batch) { frugal_at_ = batch; }
+
+  Trace TraceAt(int64_t batch) const override {
+    return (batch == frugal_at_ ? frugal_ : program_).TraceAt(batch);
+  }
+  CallPlansOrNone RunCall(const DistinctCall& call) const override {
+    CallPlansOrNone plans = program_.RunCall(call);
+    CallPlan other = plans.front();
+    // The last that is asked for is scratch, where it is freed.
+    if (other.back().bytes == 0) {
+      other[other.size() - 2].bytes -= 512;
+      plans.push_back(other);
+    }
+    return plans;
+  }
+
+ private:
+  int64_t frugal_at_ = 0;
+  SimulatedProgram program_ = ConvolutionProgram();
+  SimulatedProgram frugal_ =
+      SimulatedProgram({{.weight_bytes = 40 * kMiB,
+                         .output_bytes = 4 * kMiB,
+                         .is_convolution = true,
+                         .backward = {ScratchKind::kAppears, 15 * kMiB, 64}},
+                        {.weight_bytes = 40 * kMiB, .output_bytes = 2 * kMiB}});
+};
+
+// ResNet-50 SGD under 40 GiB on the H200: 487 ran though all known plans were
+// refused.
+TEST(FastSearchTest, RunsTheBatchAboveIfItLacksScratchAlone) {
+  FrugalProgram program;
+  const CappedDevice as_told(program, GiB(4));
+  const int64_t right = as_told.SafeBatch(1000);
+  const FastRun refused = RunFastSearch({}, as_told);
+  EXPECT_EQ(refused.answer.safe_batch, right);
+  ASSERT_TRUE(refused.predicted.has_value());
+  EXPECT_TRUE(refused.predicted->failing.outcome.ended_in_scratch);
+  EXPECT_EQ(refused.predicted->failing.outcome.refused_plans, 2);
+  EXPECT_THAT(refused.Batches(), ElementsAre(8, 32, right, right + 1));
+
+  program.BeFrugalAt(right + 1);
+  const FastRun ran = RunFastSearch({}, CappedDevice(program, GiB(4)));
+  EXPECT_EQ(ran.answer.safe_batch, right + 1);
+  EXPECT_EQ(ran.fell_back, "");
+  EXPECT_EQ(ran.Batches().at(3), right + 1);
+}
+
 TEST(FastSearchTest, RunsTheAnswerAsOftenAsAsked) {
   const SimulatedProgram program = PlainProgram();
   const CappedDevice device(program, GiB(4));

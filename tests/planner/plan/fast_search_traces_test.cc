@@ -52,6 +52,8 @@ struct Tally {
   int64_t trials = 0;
   int64_t ooms = 0;
   int64_t call_orders = 0;
+  int64_t decisions = 0;
+  double decision_seconds = 0;
 };
 
 TEST(FastSearchTracesTest, FindsTheSafeBatchOfRecordedPrograms) {
@@ -71,6 +73,8 @@ TEST(FastSearchTracesTest, FindsTheSafeBatchOfRecordedPrograms) {
       // The first recording is of 8.
       if (run.answer.safe_batch >= 8) tally.ooms += run.OutOfMemoryCount();
       tally.call_orders += std::ssize(run.call_batches);
+      tally.decisions += run.decisions;
+      tally.decision_seconds += run.decision_seconds;
     }
   }
   const auto mean = [&](int64_t sum) {
@@ -80,10 +84,13 @@ TEST(FastSearchTracesTest, FindsTheSafeBatchOfRecordedPrograms) {
       "%d searches: right %d, within four trials %d, within three %d, fell "
       "back "
       "%d; in the mean %.2f trials, calls run at %.2f batches; with an "
-      "answer from 8 up %d out of memory\n",
+      "answer from 8 up %d out of memory; %.0f ms of CPU a search, %.1f a "
+      "decision\n",
       tally.searches, tally.right, tally.within_four, tally.three,
       tally.fell_back, mean(tally.trials), mean(tally.call_orders),
-      static_cast<int>(tally.ooms));
+      static_cast<int>(tally.ooms),
+      1000 * tally.decision_seconds / tally.searches,
+      1000 * tally.decision_seconds / static_cast<double>(tally.decisions));
   EXPECT_GE(100 * tally.right, 97 * tally.searches);
   EXPECT_GE(100 * tally.within_four, 90 * tally.searches);
   EXPECT_EQ(tally.ooms, 0);

@@ -113,6 +113,15 @@ TEST(StreamReplayTest, EndsWhenAConvolutionKnowsNoOtherPlan) {
   const StreamOutcome outcome = RunUnder(MiB(20), ConvolutionStream());
   EXPECT_FALSE(outcome.Runs());
   EXPECT_TRUE(outcome.ended_in_convolution);
+  EXPECT_TRUE(outcome.ended_in_scratch);
+  EXPECT_EQ(outcome.refused_plans, 2);
+}
+
+// No plan does without the output.
+TEST(StreamReplayTest, TellsScratchFromAnOutput) {
+  const StreamOutcome outcome = RunUnder(MiB(10), ConvolutionStream());
+  EXPECT_TRUE(outcome.ended_in_convolution);
+  EXPECT_FALSE(outcome.ended_in_scratch);
 }
 
 TEST(StreamReplayTest, KeepsAPlanInLaterStepsAndForgetsItInTheNextRun) {
