@@ -10,9 +10,10 @@ import os
 import re
 import time
 import unittest
+import urllib.request
 
-from admission_test import NOT_NOW, AdmissionTest
-from harness import wait_until
+import admission_test
+from harness import PATIENCE, wait_until
 
 DAY = 24 * 60 * 60
 HOUR = 3600
@@ -21,7 +22,7 @@ LIBRARIES = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
 
 @unittest.skipUnless(LIBRARIES, "Debian's package faketime is not installed")
 @unittest.skipIf(os.environ.get("MEMPLAN_TEST_SANITIZE"), "a sanitizer wants to be the first library")
-class ClockStepsTest(AdmissionTest):
+class ClockStepsTest(admission_test.AdmissionTest):
     def setUp(self):
         super().setUp()
         self.clock = self.folder / "clock"
@@ -58,11 +59,16 @@ class ClockStepsTest(AdmissionTest):
             return abs(off.total_seconds() - seconds) < HOUR
         wait_until(is_set, f"the daemon's clock to be {seconds} s off")
 
+    def snapshot_age(self):
+        with urllib.request.urlopen(f"http://{self.server.metrics}/metrics", timeout=PATIENCE) as page:
+            ages = re.findall(r"^memplan_device_snapshot_age_seconds{.*} (\S+)", page.read().decode(), re.M)
+        return max(abs(float(age)) for age in ages)
+
     def assert_held(self, made, since):
         """It lives with what is left of its hour by the clock that nobody sets."""
         gone = time.monotonic() - since
         self.assertAlmostEqual(self.left(made), HOUR - gone, delta=60)
-        self.verdict("5GiB", code=NOT_NOW)
+        self.verdict("5GiB", code=admission_test.NOT_NOW)
 
     def test_a_step_forward_or_back_neither_ends_nor_prolongs_a_reservation(self):
         self.start()
@@ -71,6 +77,7 @@ class ClockStepsTest(AdmissionTest):
         for step in (+DAY, -DAY):
             self.step(step)
             self.wait_for_step(step)
+            self.assertLess(self.snapshot_age(), HOUR)
             self.assert_held(mine, since)
             # One made after the step lives as long as any other.
             short = self.reserve("1GiB", "--lifetime", "1s")
@@ -108,12 +115,9 @@ class ClockStepsTest(AdmissionTest):
         wait_until(lambda: self.waiters() == 1, "the wait")
         self.step(-DAY)
         self.memplan("release", mine["id"], *token)
-        waits.communicate(timeout=60)
+        waits.communicate(timeout=PATIENCE)
         self.assertEqual(waits.returncode, 0)
 
-
-# Not this module's.
-del AdmissionTest
 
 if __name__ == "__main__":
     unittest.main()
