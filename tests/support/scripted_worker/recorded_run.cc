@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -103,11 +105,11 @@ RecordedRun::RecordedRun(std::string trace) : trace_(std::move(trace)) {
   std::memcpy(&header, trace_.data(), sizeof(header));
   PhasePeaks peaks;
   for (uint64_t i = 0; i < header.record_count; ++i) {
-    TraceRecord record = {};
-    std::memcpy(&record,
-                trace_.data() + gpu::kTraceRecordsOffset + i * sizeof(record),
-                sizeof(record));
-    peaks.Add(record);
+    std::array<char, sizeof(TraceRecord)> bytes;
+    std::memcpy(bytes.data(),
+                trace_.data() + gpu::kTraceRecordsOffset + i * bytes.size(),
+                bytes.size());
+    peaks.Add(std::bit_cast<TraceRecord>(bytes));
   }
   phases_ = peaks.Take();
   if (phases_.size() < 2) Give("a trace has no step");
