@@ -54,22 +54,6 @@ MetricFamily One(const char* name, const char* help, MetricType type,
   return family;
 }
 
-// By the clock that verdicts go by: the wall clock may be stepped.
-MetricFamily Ages(const AdmissionCounts& counts) {
-  MetricFamily family = {"memplan_device_snapshot_age_seconds",
-                         "Time since the device was last read with success.",
-                         MetricType::Gauge,
-                         {}};
-  for (const DeviceAdmission& device : counts.devices) {
-    if (!device.age) continue;
-    ClientMetric metric;
-    metric.label = {{"device", device.device_id}};
-    metric.gauge.value = absl::ToDoubleSeconds(*device.age);
-    family.metric.push_back(std::move(metric));
-  }
-  return family;
-}
-
 void AppendPromises(const AdmissionCounts& counts,
                     std::vector<MetricFamily>& page) {
   MetricFamily live = {"memplan_reservations",
@@ -96,7 +80,6 @@ void AppendPromises(const AdmissionCounts& counts,
   page.push_back(std::move(live));
   page.push_back(std::move(reserved));
   page.push_back(std::move(adopted));
-  page.push_back(Ages(counts));
 }
 
 MetricFamily Verdicts(const AdmissionCounts& counts) {

@@ -93,6 +93,20 @@ constexpr DeviceBytes kDeviceBytes[] = {
      "Used memory less that of every known process.", &Device::unattributed},
 };
 
+// By the clock that verdicts go by: the wall clock may be stepped.
+MetricFamily Ages(const AdmissionCounts& counts) {
+  MetricFamily family =
+      Family("memplan_device_snapshot_age_seconds",
+             "Time since the device was last read with success.",
+             MetricType::Gauge);
+  for (const DeviceAdmission& device : counts.devices) {
+    if (!device.age) continue;
+    Add(family, {{"device", device.device_id}},
+        absl::ToDoubleSeconds(*device.age));
+  }
+  return family;
+}
+
 void AppendDevices(const DeviceSnapshot& snapshot,
                    std::vector<MetricFamily>& page) {
   for (const DeviceBytes& bytes : kDeviceBytes) {
@@ -349,6 +363,7 @@ std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
                         Seconds(input.start_time.time_since_epoch())));
   if (input.devices != nullptr) {
     AppendDevices(*input.devices, page);
+    page.push_back(Ages(input.admission));
     AppendProcesses(*input.devices, input.processes, page);
   }
   AppendModels(LatestModelPeaks(input.probes, kMostModels), page);
