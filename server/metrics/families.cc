@@ -95,10 +95,9 @@ constexpr DeviceBytes kDeviceBytes[] = {
 
 // By the clock that verdicts go by: the wall clock may be stepped.
 MetricFamily Ages(const AdmissionCounts& counts) {
-  MetricFamily family =
-      Family("memplan_device_snapshot_age_seconds",
-             "Time since the device was last read with success.",
-             MetricType::Gauge);
+  MetricFamily family = Family(
+      "memplan_device_snapshot_age_seconds",
+      "Time since the device was last read with success.", MetricType::Gauge);
   for (const DeviceAdmission& device : counts.devices) {
     if (!device.age) continue;
     Add(family, {{"device", device.device_id}},

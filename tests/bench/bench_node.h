@@ -13,6 +13,7 @@
 
 #include "memplan/v1/admission_service.grpc.pb.h"
 #include "server/admission/admission.h"
+#include "server/base/call_counts.h"
 #include "server/services/admission_service.h"
 #include "tests/support/temp_dir.h"
 

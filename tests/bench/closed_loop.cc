@@ -1,6 +1,7 @@
 #include "tests/bench/closed_loop.h"
 
 #include <cmath>
+#include <type_traits>
 
 namespace memplan::testing {
 namespace {
