@@ -46,6 +46,8 @@ void SetMember(Script& script, const std::string& name, const json& value) {
     script.limit_batch = value.get<int64_t>();
   } else if (name == "oom_batches") {
     script.oom_batches = value.get<std::set<int64_t>>();
+  } else if (name == "spills_above") {
+    script.spills_above = value.get<int64_t>();
   } else if (name == "traced_batch") {
     script.traced_batch = value.get<int64_t>();
   } else if (name == "scratch_per_sample") {
