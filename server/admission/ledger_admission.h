@@ -95,13 +95,29 @@ class LedgerAdmission final : public Admission {
 
   // With mutex_ held, but for the first.
   void Count(const Judgement& judgement);
+  // What is the same for every device that a job is judged on.
+  struct Question {
+    const JobSpec& job;
+    const Ticket* ticket;  // null: it has no place in the line
+    absl::Duration now;
+    Bytes headroom;
+    ModelNeeds model;  // none if the job states its bytes
+  };
+  // What one device has to say to it.
+  struct Candidate {
+    const Device* device = nullptr;
+    Judgement judgement;
+    PromiseSums sums;
+    std::optional<absl::Duration> age;
+    std::optional<Need> need;
+  };
   absl::StatusOr<Answer> JudgeJob(const JobSpec& job, const Ticket* ticket);
   absl::StatusOr<std::vector<const Device*>> Candidates(
       const std::string& device) const;
-  Answer JudgeOn(const JobSpec& job, const Device& device,
-                 const Ticket* ticket) const;
-  Bytes HeadroomOf(const JobSpec& job) const;
-  std::optional<absl::Duration> AgeOf(const Device& device) const;
+  Candidate JudgeOn(const Question& question, const Device& device) const;
+  Bytes HeadroomOf(const JobSpec& job, Bytes suggestion) const;
+  std::optional<absl::Duration> AgeOf(const Device& device,
+                                      absl::Duration now) const;
   std::vector<MemoryHolder> HoldersOf(const Device& device) const;
 
   absl::Status CheckRoomForOne() const;

@@ -14,8 +14,9 @@ namespace {
 constexpr size_t kMostHolders = 5;
 
 // A judgement that no device was looked at for.
-Answer WithoutDevice(UnknownPolicy policy) {
-  return {.judgement = Unknown(VerdictReason::kNoDevice, policy)};
+Answer WithoutDevice(UnknownPolicy policy, Bytes suggestion) {
+  return {.judgement = Unknown(VerdictReason::kNoDevice, policy),
+          .suggested_headroom = suggestion};
 }
 
 }  // namespace
@@ -57,22 +58,22 @@ absl::StatusOr<std::vector<const Device*>> LedgerAdmission::Candidates(
   return candidates;
 }
 
-Bytes LedgerAdmission::HeadroomOf(const JobSpec& job) const {
+Bytes LedgerAdmission::HeadroomOf(const JobSpec& job, Bytes suggestion) const {
   Bytes headroom =
       std::max(job.headroom.value_or(rules_.headroom), rules_.min_headroom);
   if (rules_.follow_suggestion) {
-    headroom = std::max(headroom, policy_.Suggestion());
+    headroom = std::max(headroom, suggestion);
   }
   return headroom;
 }
 
-std::optional<absl::Duration> LedgerAdmission::AgeOf(
-    const Device& device) const {
+std::optional<absl::Duration> LedgerAdmission::AgeOf(const Device& device,
+                                                     absl::Duration now) const {
   const auto reading = readings_.find(device.id);
   if (reading == readings_.end() || reading->second.snapshot_id == 0) {
     return std::nullopt;
   }
-  return std::max(parts_.now() - reading->second.seen, absl::ZeroDuration());
+  return std::max(now - reading->second.seen, absl::ZeroDuration());
 }
 
 // Reservations and processes without one, the largest first.
@@ -107,62 +108,74 @@ std::vector<MemoryHolder> LedgerAdmission::HoldersOf(
   return holders;
 }
 
-// Without what only the chosen answer needs: snapshot, holders, suggestion.
-Answer LedgerAdmission::JudgeOn(const JobSpec& job, const Device& device,
-                                const Ticket* ticket) const {
-  Answer answer = {.judgement = {}};
-  answer.device = &device;
-  answer.sums = ledger_.SumsOn(device.id);
-  answer.age = AgeOf(device);
-  answer.headroom = HeadroomOf(job);
+LedgerAdmission::Candidate LedgerAdmission::JudgeOn(
+    const Question& question, const Device& device) const {
+  const JobSpec& job = question.job;
+  Candidate candidate = {.device = &device,
+                         .judgement = {},
+                         .sums = ledger_.SumsOn(device.id),
+                         .age = AgeOf(device, question.now),
+                         .need = {}};
   if (const Bytes* stated = std::get_if<Bytes>(&job.need)) {
-    answer.need = StatedNeed(*stated);
+    candidate.need = StatedNeed(*stated);
   } else {
-    FoundNeed found = needs_.Find(std::get<ModelNeed>(job.need), device);
+    FoundNeed found = question.model.On(std::get<ModelNeed>(job.need), device);
     if (const auto* reason = std::get_if<VerdictReason>(&found)) {
-      answer.judgement = Unknown(*reason, job.unknown);
-      return answer;
+      candidate.judgement = Unknown(*reason, job.unknown);
+      return candidate;
     }
-    answer.need = std::get<Need>(std::move(found));
+    candidate.need = std::get<Need>(std::move(found));
   }
-  const absl::Duration now = parts_.now();
   CheckRules rules = {
-      .headroom = answer.headroom,
+      .headroom = question.headroom,
       .max_age = job.max_age.value_or(absl::FromChrono(rules_.max_age)),
       .unknown = job.unknown};
-  rules.held_for_waiter = ticket == nullptr
-                              ? line_.IsHeld(device.id, now)
-                              : line_.IsHeld(device.id, now, *ticket);
+  rules.held_for_waiter =
+      question.ticket == nullptr
+          ? line_.IsHeld(device.id, question.now)
+          : line_.IsHeld(device.id, question.now, *question.ticket);
   if (const auto expiry = ledger_.NextExpiry(device.id)) {
-    rules.next_expiry = *expiry - now;
+    rules.next_expiry = *expiry - question.now;
   }
-  answer.judgement =
-      Judge(*answer.need,
-            {.device = &device, .sums = answer.sums, .age = answer.age}, rules);
-  return answer;
+  candidate.judgement = Judge(
+      *candidate.need,
+      {.device = &device, .sums = candidate.sums, .age = candidate.age}, rules);
+  return candidate;
 }
 
 absl::StatusOr<Answer> LedgerAdmission::JudgeJob(const JobSpec& job,
                                                  const Ticket* ticket) {
-  MEMPLAN_ASSIGN_OR_RETURN(const std::vector<const Device*> candidates,
+  MEMPLAN_ASSIGN_OR_RETURN(const std::vector<const Device*> devices,
                            Candidates(job.device));
-  std::vector<Answer> answers;
+  const Bytes suggestion = policy_.Suggestion();
+  Question question = {.job = job,
+                       .ticket = ticket,
+                       .now = parts_.now(),
+                       .headroom = HeadroomOf(job, suggestion),
+                       .model = {}};
+  if (const auto* model = std::get_if<ModelNeed>(&job.need)) {
+    question.model = needs_.Of(model->model_sha256);
+  }
+  std::vector<Candidate> candidates;
   std::vector<Judgement> judgements;
-  answers.reserve(candidates.size());
-  judgements.reserve(candidates.size());
-  for (const Device* device : candidates) {
-    answers.push_back(JudgeOn(job, *device, ticket));
-    judgements.push_back(answers.back().judgement);
+  candidates.reserve(devices.size());
+  judgements.reserve(devices.size());
+  for (const Device* device : devices) {
+    candidates.push_back(JudgeOn(question, *device));
+    judgements.push_back(candidates.back().judgement);
   }
   const auto chosen = Choose(judgements, job.placement);
-  Answer answer =
-      chosen ? std::move(answers[*chosen]) : WithoutDevice(job.unknown);
-  answer.suggested_headroom = policy_.Suggestion();
-  if (answer.device != nullptr) {
-    answer.snapshot = snapshot_;
-    answer.holders = HoldersOf(*answer.device);
-  }
-  return answer;
+  if (!chosen) return WithoutDevice(job.unknown, suggestion);
+  Candidate& best = candidates[*chosen];
+  return Answer{.judgement = best.judgement,
+                .snapshot = snapshot_,
+                .device = best.device,
+                .sums = best.sums,
+                .age = best.age,
+                .headroom = question.headroom,
+                .suggested_headroom = suggestion,
+                .need = std::move(best.need),
+                .holders = HoldersOf(*best.device)};
 }
 
 }  // namespace memplan

@@ -49,6 +49,13 @@ std::string OwnerIn(int64_t pid, const std::map<int64_t, ProcessEntry>& all,
   return "";
 }
 
+void CountEnd(const Reservation& ended, AdmissionCounts& counts) {
+  ++counts.ended[static_cast<size_t>(ended.state)];
+  if (ended.state == ReservationState::kExpired && ended.peak == Bytes(0)) {
+    ++counts.expired_unused;
+  }
+}
+
 }  // namespace
 
 std::vector<LedgerAdmission::Watched> LedgerAdmission::WatchedNow() const {
@@ -183,10 +190,7 @@ void LedgerAdmission::EndAllOn(const std::string& device_id) {
 Reservation LedgerAdmission::End(const std::string& id,
                                  ReservationState state) {
   Reservation ended = ledger_.Remove(id, state, absl::Now());
-  ++counts_.ended[static_cast<size_t>(state)];
-  if (state == ReservationState::kExpired && ended.peak == Bytes(0)) {
-    ++counts_.expired_unused;
-  }
+  CountEnd(ended, counts_);
   room_changed_ = true;
   LearnFrom(ended);
   KeepEnded(ended);
@@ -246,6 +250,10 @@ absl::Status LedgerAdmission::Load() {
   for (StoredReservation& each : stored) {
     TakeOver(std::move(each), boot_id);
   }
+  const auto expired = static_cast<size_t>(ReservationState::kExpired);
+  if (const int64_t over = counts_.ended[expired]; over > 0) {
+    spdlog::info("{} reservations ran out while no daemon was there", over);
+  }
   return absl::OkStatus();
 }
 
@@ -280,6 +288,17 @@ void LedgerAdmission::TakeOver(StoredReservation stored,
         std::clamp(absl::Now() - stored.saved_at, absl::ZeroDuration(), left);
     reservation.expires_at = now + (left - gone);
   }
+  if (reservation.expires_at <= now) {
+    // It ran out while no daemon was there. There may be many: to end them at a
+    // tick would hold up the calls of that moment.
+    reservation.state = ReservationState::kExpired;
+    reservation.end_time = absl::Now();
+    CountEnd(reservation, counts_);
+    LearnFrom(reservation);
+    parts_.store.Save(reservation, [](const absl::Status&) {});
+    KeepEnded(std::move(reservation));
+    return;
+  }
   ledger_.Add(std::move(reservation));
 }
 
@@ -296,6 +315,7 @@ AdmissionCounts LedgerAdmission::Counts() const {
   counts.suggested_headroom = policy_.Suggestion();
   counts.plans = static_cast<int64_t>(needs_.size());
   if (snapshot_ == nullptr) return counts;
+  const absl::Duration now = parts_.now();
   std::map<std::string, int64_t> over;
   ledger_.ForEach([&](const Reservation& each) {
     if (IsOverPromise(each)) ++over[each.device_id];
@@ -304,7 +324,7 @@ AdmissionCounts LedgerAdmission::Counts() const {
     counts.devices.push_back({.device_id = device.id,
                               .sums = ledger_.SumsOn(device.id),
                               .over_promise = over[device.id],
-                              .age = AgeOf(device),
+                              .age = AgeOf(device, now),
                               .unattributed = device.unattributed});
   }
   return counts;

@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace memplan {
 namespace {
@@ -25,11 +27,18 @@ std::string TypeIn(const std::string& identity) {
   return identity.substr(begin, end - begin);
 }
 
-std::string TypeOf(const Device& device) {
-  if (device.is_cpu) return device.id;
-  return absl::StrCat(
-      ", ", device.display_name, ", ",
-      device.total ? absl::StrCat(device.total->count(), " bytes") : "");
+// Whether `type` is of a device of this name and total. Asked for each device at
+// each check: it makes no text.
+bool IsTypeOf(absl::string_view type, const Device& device) {
+  if (device.is_cpu) return type == device.id;
+  int64_t total = 0;
+  return absl::ConsumePrefix(&type, ", ") &&
+         absl::ConsumePrefix(&type, device.display_name) &&
+         absl::ConsumePrefix(&type, ", ") &&
+         (device.total ? absl::ConsumeSuffix(&type, " bytes") &&
+                             absl::SimpleAtoi(type, &total) &&
+                             total == device.total->count()
+                       : type.empty());
 }
 
 Bytes LargestContext(const Probe& probe) {
@@ -68,28 +77,33 @@ NeedTable TableOf(const Probe& probe) {
 void PlanNeeds::Add(const Probe& probe) {
   NeedTable table = TableOf(probe);
   if (table.empty()) return;
+  auto entry = std::make_shared<const ModelNeeds::Entry>(ModelNeeds::Entry{
+      probe.spec, TypeIn(probe.device_identity), std::move(table)});
   const std::lock_guard lock(mutex_);
-  std::deque<Entry>& entries = entries_[probe.spec.model_sha256];
-  entries.push_front(
-      {probe.spec, TypeIn(probe.device_identity), std::move(table)});
-  if (entries.size() > kMostTables) entries.pop_back();
+  auto& known = models_[probe.spec.model_sha256].entries_;
+  auto entries = known == nullptr
+                     ? std::make_shared<ModelNeeds::Entries>()
+                     : std::make_shared<ModelNeeds::Entries>(*known);
+  entries->push_front(std::move(entry));
+  if (entries->size() > kMostTables) entries->pop_back();
+  known = std::move(entries);
 }
 
-FoundNeed PlanNeeds::Find(const ModelNeed& need, const Device& device) const {
+ModelNeeds PlanNeeds::Of(const std::string& model_sha256) const {
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(need.model_sha256);
-  if (found == entries_.end()) return VerdictReason::kNoPlan;
-  std::optional<std::string> type;  // made if an id does not tell already
-  const auto runs_alike = [&](const Entry& entry) {
-    if (entry.spec.device_id == device.id) return true;
-    if (!type) type = TypeOf(device);
-    return entry.device_type == *type;
-  };
+  const auto found = models_.find(model_sha256);
+  return found == models_.end() ? ModelNeeds() : found->second;
+}
+
+FoundNeed ModelNeeds::On(const ModelNeed& need, const Device& device) const {
+  if (entries_ == nullptr) return VerdictReason::kNoPlan;
   const Entry* newest = nullptr;
   std::optional<Need> answer;
-  for (const Entry& entry : found->second) {
+  for (const auto& kept : *entries_) {
+    const Entry& entry = *kept;
     const bool matches =
-        runs_alike(entry) &&
+        (entry.spec.device_id == device.id ||
+         IsTypeOf(entry.device_type, device)) &&
         (need.probe_id.empty() || entry.table.plan_id() == need.probe_id) &&
         (!need.mode || entry.spec.mode == *need.mode) &&
         (!need.optimizer || entry.spec.optimizer == *need.optimizer);
@@ -108,7 +122,7 @@ FoundNeed PlanNeeds::Find(const ModelNeed& need, const Device& device) const {
 size_t PlanNeeds::size() const {
   const std::lock_guard lock(mutex_);
   size_t tables = 0;
-  for (const auto& [model, entries] : entries_) tables += entries.size();
+  for (const auto& [model, needs] : models_) tables += needs.entries_->size();
   return tables;
 }
 

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <unordered_map>
 #include <variant>
 
 #include "planner/admission/device.h"
@@ -35,28 +35,44 @@ using FoundNeed = std::variant<Need, VerdictReason>;
 // The table of the probe's trials that fit; empty if none did.
 NeedTable TableOf(const Probe& probe);
 
-// Thread-safe; look-ups take microseconds.
-class PlanNeeds {
+// The tables of one model as they were at one moment; a value.
+class ModelNeeds {
  public:
-  // Takes a probe in that has ended; nothing if none of its trials fit.
-  void Add(const Probe& probe);
+  ModelNeeds() = default;
 
-  // What `need` takes on `device`: by probes that ran there or on a device of
-  // the same name and total.
-  FoundNeed Find(const ModelNeed& need, const Device& device) const;
-
-  size_t size() const;
+  // What `need`, of this model, takes on `device`: by probes that ran there or
+  // on a device of the same name and total.
+  FoundNeed On(const ModelNeed& need, const Device& device) const;
 
  private:
+  friend class PlanNeeds;
   struct Entry {
     ProbeSpec spec;
     std::string device_type;
     NeedTable table;
   };
+  using Entries = std::deque<std::shared_ptr<const Entry>>;  // the newest first
 
+  std::shared_ptr<const Entries> entries_;  // null: no plan
+};
+
+// Thread-safe.
+class PlanNeeds {
+ public:
+  // Takes a probe in that has ended; nothing if none of its trials fit.
+  void Add(const Probe& probe);
+
+  // So that a job is looked up once, and then judged on each device.
+  ModelNeeds Of(const std::string& model_sha256) const;
+  FoundNeed Find(const ModelNeed& need, const Device& device) const {
+    return Of(need.model_sha256).On(need, device);
+  }
+
+  size_t size() const;
+
+ private:
   mutable std::mutex mutex_;
-  // By model, the newest first; under mutex_.
-  std::map<std::string, std::deque<Entry>, std::less<>> entries_;
+  std::unordered_map<std::string, ModelNeeds> models_;  // under mutex_
 };
 
 }  // namespace memplan

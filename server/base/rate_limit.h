@@ -1,4 +1,4 @@
-// How many lines of one kind may be logged: a bucket that a steady rate refills.
+// How much of one kind may be done: a bucket that a steady rate refills.
 #ifndef MEMPLAN_SERVER_BASE_RATE_LIMIT_H_
 #define MEMPLAN_SERVER_BASE_RATE_LIMIT_H_
 
@@ -16,21 +16,24 @@ class RateLimit {
   using Time = std::chrono::steady_clock::time_point;
 
   // `per_second` in the long run, and as many at once.
-  explicit RateLimit(double per_second)
-      : per_second_(per_second), left_(per_second) {}
+  explicit RateLimit(double per_second) : RateLimit(per_second, per_second) {}
+  // Likewise, but only `at_once` after a pause.
+  RateLimit(double per_second, double at_once)
+      : per_second_(per_second), at_once_(at_once), left_(at_once) {}
 
-  // True if one more may be done at `now`.
-  bool Take(Time now) {
+  // True if more may be done at `now`. What counts as several may overdraw the
+  // bucket, so that none is too large for it, and is paid back by those after.
+  bool Take(Time now, double count = 1) {
     const std::lock_guard lock(mutex_);
     const double seconds =
         std::chrono::duration<double>(std::max(now, last_) - last_).count();
-    left_ = std::min(per_second_, left_ + seconds * per_second_);
+    left_ = std::min(at_once_, left_ + seconds * per_second_);
     last_ = std::max(now, last_);
     if (left_ < 1) {
       ++refused_;
       return false;
     }
-    left_ -= 1;
+    left_ -= count;
     return true;
   }
 
@@ -42,6 +45,7 @@ class RateLimit {
 
  private:
   const double per_second_;
+  const double at_once_;
   std::mutex mutex_;
   double left_;
   int64_t refused_ = 0;

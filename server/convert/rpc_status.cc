@@ -26,6 +26,8 @@ constexpr auto kRetryDelays = std::to_array<RetryDelay>({
     {"UPLOAD_IN_PROGRESS", 1},
     {"UPLOAD_IDLE", 1},
     {"SERVER_BUSY", 1},
+    {"TOO_MANY_CHECKS", 1},
+    {"TOO_MANY_RESERVATIONS", 5},
     {"QUEUE_FULL", 10},
     {"SHUTTING_DOWN", 5},
 });

@@ -93,7 +93,20 @@ constexpr DeviceBytes kDeviceBytes[] = {
      "Used memory less that of every known process.", &Device::unattributed},
 };
 
-void AppendDevices(const DeviceSnapshot& snapshot, Time now,
+// By the clock that verdicts go by: the wall clock may be stepped.
+MetricFamily Ages(const AdmissionCounts& counts) {
+  MetricFamily family = Family(
+      "memplan_device_snapshot_age_seconds",
+      "Time since the device was last read with success.", MetricType::Gauge);
+  for (const DeviceAdmission& device : counts.devices) {
+    if (!device.age) continue;
+    Add(family, {{"device", device.device_id}},
+        absl::ToDoubleSeconds(*device.age));
+  }
+  return family;
+}
+
+void AppendDevices(const DeviceSnapshot& snapshot,
                    std::vector<MetricFamily>& page) {
   for (const DeviceBytes& bytes : kDeviceBytes) {
     MetricFamily family = Family(bytes.name, bytes.help, MetricType::Gauge);
@@ -110,9 +123,6 @@ void AppendDevices(const DeviceSnapshot& snapshot, Time now,
                            "1 if the last reading of the device succeeded, "
                            "else 0.",
                            MetricType::Gauge);
-  MetricFamily age =
-      Family("memplan_device_snapshot_age_seconds",
-             "Time since the device was last read.", MetricType::Gauge);
   for (const Device& device : snapshot.devices) {
     Add(info,
         {{"device", device.id},
@@ -122,13 +132,9 @@ void AppendDevices(const DeviceSnapshot& snapshot, Time now,
          {"driver_version", device.driver_version}},
         1);
     Add(up, {{"device", device.id}}, device.read_error.empty() ? 1 : 0);
-    if (!device.sample_time) continue;
-    Add(age, {{"device", device.id}},
-        Seconds(now - absl::ToChronoTime(*device.sample_time)));
   }
   page.push_back(std::move(info));
   page.push_back(std::move(up));
-  page.push_back(std::move(age));
 }
 
 void AppendModels(const TrackedModels& tracked,
@@ -355,7 +361,8 @@ std::vector<MetricFamily> BuildFamilies(const MetricsInput& input) {
                         MetricType::Gauge,
                         Seconds(input.start_time.time_since_epoch())));
   if (input.devices != nullptr) {
-    AppendDevices(*input.devices, input.now, page);
+    AppendDevices(*input.devices, page);
+    page.push_back(Ages(input.admission));
     AppendProcesses(*input.devices, input.processes, page);
   }
   AppendModels(LatestModelPeaks(input.probes, kMostModels), page);

@@ -32,7 +32,6 @@ inline constexpr size_t kMostModels = 50;
 
 // What a page is made of.
 struct MetricsInput {
-  Time now;
   Time start_time;                                // of the daemon
   std::string version;                            // of the daemon
   std::shared_ptr<const DeviceSnapshot> devices;  // null before the first

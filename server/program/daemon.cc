@@ -131,7 +131,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(ServerOptions options) {
 Daemon::Daemon(ServerOptions options)
     : options_(std::move(options)),
       start_time_(std::chrono::system_clock::now()),
-      calls_(MethodsOf(ServiceNames())) {}
+      calls_(MethodsOf(ServiceNames())),
+      gate_(options_.max_checks_per_second) {}
 
 Daemon::~Daemon() { Stop(); }
 
@@ -265,8 +266,8 @@ absl::Status Daemon::StartServing() {
   for (auto probe = probes.rbegin(); probe != probes.rend(); ++probe) {
     if (HasEnded((*probe)->state)) admission_->needs().Add(**probe);
   }
-  admission_service_ = std::make_unique<AdmissionService>(
-      AdmissionSupport{*admission_, places_.watches, options_.longest_wait});
+  admission_service_ = std::make_unique<AdmissionService>(AdmissionSupport{
+      *admission_, places_.watches, gate_, options_.longest_wait});
   device_service_ = std::make_unique<DeviceService>(*devices_);
   model_service_ = std::make_unique<ModelService>(
       *models_, *disk_, places_.uploads, options_.upload_idle_timeout,
@@ -337,8 +338,7 @@ absl::Status Daemon::SecureTcp(RpcAddresses& addresses) {
 }
 
 MetricsInput Daemon::ReadMetrics() const {
-  return {.now = std::chrono::system_clock::now(),
-          .start_time = start_time_,
+  return {.start_time = start_time_,
           .version = MEMPLAN_VERSION,
           .devices = devices_->Latest(),
           .processes = {.most = static_cast<size_t>(options_.process_series),
@@ -401,9 +401,12 @@ std::vector<LimitStatus> Daemon::ReadLimits() const {
 
 void Daemon::CheckParts() {
   const auto devices = devices_->Latest();
+  DeviceAges ages;
+  for (const DeviceAdmission& device : admission_->Counts().devices) {
+    if (device.age) ages[device.device_id] = *device.age;
+  }
   std::vector<PartStatus> now = {
-      DevicesHealth(devices.get(), std::chrono::system_clock::now(),
-                    options_.expected_gpus),
+      DevicesHealth(devices.get(), ages, options_.expected_gpus),
       StoreHealth(folder_->path(), *database_),
       options_.worker == kNoWorker ? NoWorkersHealth()
                                    : WorkersHealth(runner_->CheckUsable())};

@@ -30,6 +30,7 @@
 #include "server/program/options.h"
 #include "server/program/rpc_server.h"
 #include "server/services/admission_service.h"
+#include "server/services/call_gate.h"
 #include "server/services/device_service.h"
 #include "server/services/model_service.h"
 #include "server/services/places.h"
@@ -101,6 +102,7 @@ class Daemon {
   std::chrono::steady_clock::time_point drained_by_;
   CallCounts calls_;
   CallPlaces places_;
+  CallGate gate_;
   mutable std::mutex parts_mutex_;
   std::vector<PartStatus> parts_;  // under parts_mutex_
 

@@ -23,22 +23,17 @@ PartStatus Failing(std::string name, std::string detail) {
 }
 
 // What is wrong with the device, or nothing.
-std::string FaultOf(const Device& device,
-                    std::chrono::system_clock::time_point now) {
+std::string FaultOf(const Device& device, const DeviceAges& ages) {
   if (!device.read_error.empty()) return device.read_error;
-  if (!device.sample_time) return "";
-  const auto age = now - absl::ToChronoTime(*device.sample_time);
-  if (age <= kStaleReading) return "";
-  return absl::StrCat(
-      "the last reading is ",
-      std::chrono::duration_cast<std::chrono::seconds>(age).count(),
-      " s old; see whether the machine is overloaded");
+  const auto age = ages.find(device.id);
+  if (age == ages.end() || age->second <= kStaleReading) return "";
+  return absl::StrCat("the last reading is ", absl::ToInt64Seconds(age->second),
+                      " s old; see whether the machine is overloaded");
 }
 
 }  // namespace
 
-PartStatus DevicesHealth(const DeviceSnapshot* snapshot,
-                         std::chrono::system_clock::time_point now,
+PartStatus DevicesHealth(const DeviceSnapshot* snapshot, const DeviceAges& ages,
                          int64_t expected_gpus) {
   if (snapshot == nullptr) {
     return Failing("devices",
@@ -49,7 +44,7 @@ PartStatus DevicesHealth(const DeviceSnapshot* snapshot,
   int64_t gpus = 0;
   for (const Device& device : snapshot->devices) {
     if (!device.is_cpu) ++gpus;
-    const std::string fault = FaultOf(device, now);
+    const std::string fault = FaultOf(device, ages);
     if (!fault.empty()) failed.push_back(absl::StrCat(device.id, ": ", fault));
   }
   if (!failed.empty()) return Failing("devices", absl::StrJoin(failed, "; "));

@@ -226,9 +226,10 @@ std::vector<Setting> ProbeSettings(ServerOptions& options) {
   };
 }
 
-std::vector<Setting> AdmissionSettings(AdmissionRules& admission) {
+std::vector<Setting> AdmissionSettings(ServerOptions& options) {
   using std::chrono::hours;
   using std::chrono::milliseconds;
+  AdmissionRules& admission = options.admission;
   return {
       {"headroom", BytesValue(admission.headroom),
        "What stays unused of a device beside jobs that name no headroom"},
@@ -242,6 +243,10 @@ std::vector<Setting> AdmissionSettings(AdmissionRules& admission) {
       {"max_reservations",
        CountValue(admission.max_reservations, {1, 1'000'000}),
        "Live reservations and waits for one that are kept"},
+      {"max_checks_per_second",
+       CountValue(options.max_checks_per_second, {0, 1'000'000}),
+       "Calls a second that ask for a verdict or for reservations; eight jobs "
+       "of a BatchCheck are one, and more calls are refused; 0 is no bound"},
   };
 }
 
@@ -327,7 +332,7 @@ std::vector<SettingGroup> Settings(ServerOptions& options) {
           {"Connections", ConnectionSettings(options.rpc)},
           {"Store", StoreSettings(options)},
           {"Probes", ProbeSettings(options)},
-          {"Admission", AdmissionSettings(options.admission)},
+          {"Admission", AdmissionSettings(options)},
           {"Running", RunningSettings(options)},
           {"Log", LogSettings(options)}};
 }

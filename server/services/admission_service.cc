@@ -97,7 +97,8 @@ using Unary = grpc::ServerUnaryReactor;
 Unary* AdmissionService::Check(Context* context,
                                const v1::CheckRequest* request,
                                v1::CheckResponse* response) {
-  return AnswerNow(context, [&] {
+  return AnswerNow(context, [&]() -> absl::Status {
+    MEMPLAN_RETURN_IF_ERROR(support_.gate.Enter());
     return JudgeInto(admission_, request->job(), "job",
                      *response->mutable_judgement());
   });
@@ -112,6 +113,7 @@ Unary* AdmissionService::BatchCheck(Context* context,
                                            " jobs, not ", request->jobs_size()),
                               "jobs");
     }
+    MEMPLAN_RETURN_IF_ERROR(support_.gate.Enter(request->jobs_size()));
     for (int i = 0; i < request->jobs_size(); ++i) {
       MEMPLAN_RETURN_IF_ERROR(JudgeInto(admission_, request->jobs(i),
                                         absl::StrCat("jobs[", i, "]"),
@@ -125,6 +127,7 @@ Unary* AdmissionService::Reserve(Context* context,
                                  const v1::ReserveRequest* request,
                                  v1::ReserveResponse* response) {
   return AnswerLater(context, [&](const UnaryAnswer& answer) -> absl::Status {
+    MEMPLAN_RETURN_IF_ERROR(support_.gate.Enter());
     MEMPLAN_ASSIGN_OR_RETURN(const ReserveSpec spec,
                              ReserveFromProto(*request, ""));
     admission_.Reserve(spec, [this, answer, response](
@@ -199,6 +202,7 @@ Unary* AdmissionService::GetReservation(
     Context* context, const v1::GetReservationRequest* request,
     v1::GetReservationResponse* response) {
   return AnswerNow(context, [&]() -> absl::Status {
+    MEMPLAN_RETURN_IF_ERROR(support_.gate.Enter());
     MEMPLAN_ASSIGN_OR_RETURN(const Reservation reservation,
                              admission_.Get(request->id()));
     FillReservation(reservation, admission_.LeftOf(reservation),
@@ -210,8 +214,10 @@ Unary* AdmissionService::GetReservation(
 Unary* AdmissionService::ListReservations(
     Context* context, const v1::ListReservationsRequest* request,
     v1::ListReservationsResponse* response) {
-  return AnswerNow(context,
-                   [&] { return FillPage(admission_, *request, *response); });
+  return AnswerNow(context, [&]() -> absl::Status {
+    MEMPLAN_RETURN_IF_ERROR(support_.gate.Enter());
+    return FillPage(admission_, *request, *response);
+  });
 }
 
 Unary* AdmissionService::ReportOutcome(Context* context,

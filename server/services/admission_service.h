@@ -6,6 +6,7 @@
 
 #include "memplan/v1/admission_service.grpc.pb.h"
 #include "server/admission/admission.h"
+#include "server/services/call_gate.h"
 #include "server/services/places.h"
 
 namespace memplan {
@@ -14,6 +15,7 @@ namespace memplan {
 struct AdmissionSupport {
   Admission& admission;
   Places& watches;  // and waits
+  CallGate& gate;
   // The most that one call of WaitForMemory waits.
   std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
 };

@@ -72,7 +72,7 @@ RULES = (
     Rule("client/trace_file", ("client/trace_file", "planner/base"), PURE + ("system", "lzma")),
     Rule("tests/planner", ("planner", "tests/planner", "tests/support"),
          PURE + ("system", "test")),
-    Rule("tests/bench", ("planner", "server", "proto", "tests/planner", "tests/support"),
+    Rule("tests/bench", ("planner", "server", "proto", "tests/bench", "tests/planner", "tests/support"),
          NO_TORCH + ("benchmark",)),
     Rule("tests/fuzz", ("planner", "tests/planner", "tests/support"), PURE + ("system", "test")),
     Rule("tests/cuda", ("planner", "cuda", "tests/cuda", "tests/planner", "tests/support"),

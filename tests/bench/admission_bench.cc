@@ -1,400 +1,283 @@
 // How fast admission answers over gRPC, beside the floor: the same calls of a
-// service whose methods are empty, in the same process and the same run. Closed
-// loop: so many calls are in flight, each followed by the next. Each figure is
-// the median of five runs.
+// service whose methods are empty, in the same process and in turns, so that a
+// noisy moment meets both. Each figure is the median of five runs. Prints rows of
+// a Markdown table; scripts/bench-admission puts all of them together.
 //
-//   admission_bench [SECONDS]     of each run, default 2
+//   admission_bench [SECTION…]        of check, batch, reserve, overload; all
+//   admission_bench at ADDRESS fill   a thousand reservations of a daemon's
+//   admission_bench at ADDRESS check  checks of 1 GiB there
+//   admission_bench at ADDRESS many N PID   N such checks, and after each million
+//                                     what process PID holds of the host's memory
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "memplan/v1/admission_service.grpc.pb.h"
-#include "server/admission/admission.h"
-#include "server/services/admission_service.h"
-#include "server/services/call_observer.h"
-#include "tests/support/temp_dir.h"
+#include "tests/bench/bench_node.h"
+#include "tests/bench/closed_loop.h"
+#include "tests/bench/overload.h"
 
-namespace memplan {
+namespace memplan::testing {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using std::chrono::duration;
-using std::chrono::milliseconds;
-using testing::TempDir;
-
-constexpr int kDevices = 8;
-constexpr int kReservations = 1000;
-constexpr int kPlans = 200;
 constexpr int kRuns = 5;
-
-std::string Model(int number) { return absl::StrFormat("%064x", number); }
-
-std::shared_ptr<const DeviceSnapshot> EightCards() {
-  auto snapshot = std::make_shared<DeviceSnapshot>();
-  for (int i = 0; i < kDevices; ++i) {
-    Device& device = snapshot->devices.emplace_back();
-    device.id = absl::StrFormat("GPU-%08d-0000-0000-0000-000000000000", i);
-    device.display_name = "NVIDIA H200";
-    device.total = GiB(140);
-    device.driver_reserve = MiB(600);
-    device.used = GiB(20);
-    device.free = GiB(120) - MiB(600);
-    device.unattributed = MiB(10);
-    device.processes = {{4711 + i, "python", GiB(20)}};
-    device.snapshot_id = i + 1;
-  }
-  return snapshot;
-}
-
-Probe EndedProbe(int number) {
-  Probe probe;
-  probe.id = absl::StrFormat("probe-%d", number);
-  probe.spec.model_sha256 = Model(number);
-  probe.spec.device_id = EightCards()->devices[0].id;
-  probe.device_identity =
-      probe.spec.device_id + ", NVIDIA H200, 150323855360 bytes, driver 570.1";
-  for (const int64_t batch : {8, 16, 32, 24, 28}) {
-    Trial trial;
-    trial.batch = batch;
-    trial.steps.resize(1);
-    trial.steps[0].peaks.reserved = MiB(100) * batch;
-    trial.context = MiB(600);
-    probe.trials.push_back(trial);
-  }
-  return probe;
-}
-
-// The floor.
-class EmptyService final : public v1::AdmissionService::CallbackService {
-  using Context = grpc::CallbackServerContext;
-  grpc::ServerUnaryReactor* Check(Context* context, const v1::CheckRequest*,
-                                  v1::CheckResponse*) override {
-    return Done(context);
-  }
-  static grpc::ServerUnaryReactor* Done(Context* context) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
-  }
-};
-
-class Served {
- public:
-  Served(grpc::Service& service, const std::string& socket)
-      : counts_(MethodsOf({"memplan.v1.AdmissionService"})),
-        socket_("unix:" + socket) {
-    grpc::ServerBuilder builder;
-    std::vector<
-        std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
-        observers;
-    observers.push_back(MakeCallObserver(counts_));
-    builder.experimental().SetInterceptorCreators(std::move(observers));
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
-                             &port_);
-    builder.AddListeningPort(socket_, grpc::InsecureServerCredentials());
-    builder.RegisterService(&service);
-    server_ = builder.BuildAndStart();
-  }
-  ~Served() { server_->Shutdown(); }
-
-  std::string tcp() const { return absl::StrFormat("127.0.0.1:%d", port_); }
-  const std::string& socket() const { return socket_; }
-
- private:
-  CallCounts counts_;
-  const std::string socket_;
-  int port_ = 0;
-  std::unique_ptr<grpc::Server> server_;
-};
-
-struct Figures {
-  double per_second = 0;
-  double p50_ms = 0;
-  double p99_ms = 0;
-};
-
-double At(const std::vector<double>& sorted, double part) {
-  if (sorted.empty()) return 0;
-  const auto index =
-      static_cast<size_t>(part * static_cast<double>(sorted.size() - 1));
-  return sorted[index];
-}
-
-// One call that starts the next as it ends, until the time is over.
-template <typename Request, typename Response>
-class Slot {
- public:
-  using Send =
-      std::function<void(grpc::ClientContext*, const Request*, Response*,
-                         std::function<void(grpc::Status)>)>;
-
-  Slot(Send send, std::function<Request()> make, Clock::time_point end)
-      : send_(std::move(send)), make_(std::move(make)), end_(end) {}
-
-  void Next(const std::function<void()>& done) {
-    context_ = std::make_unique<grpc::ClientContext>();
-    request_ = make_();
-    const Clock::time_point begun = Clock::now();
-    send_(
-        context_.get(), &request_, &response_,
-        [this, begun, done](const grpc::Status& status) {
-          const Clock::time_point now = Clock::now();
-          if (!status.ok()) ++failed_;
-          millis_.push_back(duration<double, std::milli>(now - begun).count());
-          if (now < end_) {
-            Next(done);
-          } else {
-            done();
-          }
-        });
-  }
-
-  const std::vector<double>& millis() const { return millis_; }
-  int failed() const { return failed_; }
-
- private:
-  const Send send_;
-  const std::function<Request()> make_;
-  const Clock::time_point end_;
-  std::unique_ptr<grpc::ClientContext> context_;
-  Request request_;
-  Response response_;
-  std::vector<double> millis_;
-  int failed_ = 0;
-};
-
-template <typename Request, typename Response>
-Figures RunOnce(const typename Slot<Request, Response>::Send& send,
-                const std::function<Request()>& make, int in_flight,
-                milliseconds length) {
-  const Clock::time_point begun = Clock::now();
-  std::vector<std::unique_ptr<Slot<Request, Response>>> slots;
-  std::mutex mutex;
-  std::condition_variable changed;
-  int left = in_flight;
-  for (int i = 0; i < in_flight; ++i) {
-    slots.push_back(
-        std::make_unique<Slot<Request, Response>>(send, make, begun + length));
-    slots.back()->Next([&] {
-      const std::lock_guard lock(mutex);
-      if (--left == 0) changed.notify_all();
-    });
-  }
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return left == 0; });
-  const double seconds = duration<double>(Clock::now() - begun).count();
-  std::vector<double> all;
-  int failed = 0;
-  for (const auto& slot : slots) {
-    all.insert(all.end(), slot->millis().begin(), slot->millis().end());
-    failed += slot->failed();
-  }
-  if (failed > 0) std::cerr << failed << " calls failed\n";
-  std::sort(all.begin(), all.end());
-  return {.per_second = static_cast<double>(all.size()) / seconds,
-          .p50_ms = At(all, 0.5),
-          .p99_ms = At(all, 0.99)};
-}
-
-Figures MedianOf(std::vector<Figures> runs) {
-  const auto median = [&runs](double Figures::*member) {
-    std::vector<double> values;
-    for (const Figures& run : runs) values.push_back(run.*member);
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-  };
-  return {.per_second = median(&Figures::per_second),
-          .p50_ms = median(&Figures::p50_ms),
-          .p99_ms = median(&Figures::p99_ms)};
-}
-
-void Print(const std::string& name, const Figures& figures) {
-  std::cout << absl::StrFormat("%-44s %9.0f /s  p50 %7.3f ms  p99 %7.3f ms\n",
-                               name, figures.per_second, figures.p50_ms,
-                               figures.p99_ms)
-            << std::flush;
-}
+constexpr std::chrono::seconds kLength{2};  // of each run
+constexpr int64_t kMillion = 1'000'000;
 
 using Stub = v1::AdmissionService::Stub;
-
-Figures RunChecks(Stub& stub, int in_flight, milliseconds length) {
-  static std::atomic<int> next = 0;
-  return RunOnce<v1::CheckRequest, v1::CheckResponse>(
-      [&stub](grpc::ClientContext* context, const v1::CheckRequest* request,
-              v1::CheckResponse* response,
-              std::function<void(grpc::Status)> done) {
-        stub.async()->Check(context, request, response, std::move(done));
-      },
-      [] {
-        v1::CheckRequest request;
-        v1::ModelNeed& model = *request.mutable_job()->mutable_model();
-        model.set_model_sha256(Model(next++ % kPlans));
-        model.set_batch(20);
-        return request;
-      },
-      in_flight, length);
-}
 
 std::unique_ptr<Stub> StubAt(const std::string& address) {
   return v1::AdmissionService::NewStub(
       grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
 }
 
-// Floor and checks take turns, so that a noisy moment meets both.
-void Compare(const std::string& name, const std::string& floor_address,
-             const std::string& address, int in_flight, milliseconds length) {
+void PrintRow(const std::string& what, const Figures& figures,
+              const std::string& against) {
+  std::cout << absl::StrFormat("| %s | %.0f | %.3f | %.3f | %s |\n", what,
+                               figures.per_second, figures.p50_ms,
+                               figures.p99_ms, against)
+            << std::flush;
+  if (figures.failed > 0) {
+    std::cerr << what << ": " << figures.failed << " calls failed\n";
+  }
+}
+
+Send<v1::CheckRequest, v1::CheckResponse> Checks(Stub& stub) {
+  return [&stub](grpc::ClientContext* context, const v1::CheckRequest* request,
+                 v1::CheckResponse* response,
+                 std::function<void(grpc::Status)> done) {
+    stub.async()->Check(context, request, response, std::move(done));
+  };
+}
+
+void CompareChecks(const std::string& name, const std::string& floor_address,
+                   const std::string& address, int in_flight) {
   const auto floor_stub = StubAt(floor_address);
   const auto stub = StubAt(address);
   std::vector<Figures> floors;
   std::vector<Figures> checks;
   for (int i = 0; i < kRuns; ++i) {
-    floors.push_back(RunChecks(*floor_stub, in_flight, length));
-    checks.push_back(RunChecks(*stub, in_flight, length));
+    floors.push_back(RunFor<v1::CheckRequest, v1::CheckResponse>(
+        Checks(*floor_stub), CheckOfAPlan, in_flight, kLength));
+    checks.push_back(RunFor<v1::CheckRequest, v1::CheckResponse>(
+        Checks(*stub), CheckOfAPlan, in_flight, kLength));
   }
   const Figures floor = MedianOf(floors);
   const Figures check = MedianOf(checks);
-  Print("empty method, " + name, floor);
-  Print("Check, " + name, check);
-  std::cout << absl::StrFormat("  rate %.2f of the floor, p99 %.2f times\n",
-                               check.per_second / floor.per_second,
-                               check.p99_ms / floor.p99_ms);
+  PrintRow("empty method, " + name, floor, "");
+  PrintRow("Check, " + name, check,
+           absl::StrFormat("rate %.2f of the empty method's, p99 %.2f times",
+                           check.per_second / floor.per_second,
+                           check.p99_ms / floor.p99_ms));
 }
 
-Figures RunReserves(Stub& stub, int in_flight, milliseconds length) {
-  return RunOnce<v1::ReserveRequest, v1::ReserveResponse>(
-      [&stub](grpc::ClientContext* context, const v1::ReserveRequest* request,
-              v1::ReserveResponse* response,
-              std::function<void(grpc::Status)> done) {
-        stub.async()->Reserve(context, request, response, std::move(done));
-      },
-      [] {
-        v1::ReserveRequest request;
-        request.mutable_job()->set_bytes(1024);
-        request.mutable_lifetime()->set_seconds(3600);
-        return request;
-      },
-      in_flight, length);
+void BenchChecks(BenchNode& node) {
+  CompareChecks("TCP, 4 in flight", node.floor().tcp(), node.real().tcp(), 4);
+  CompareChecks("unix socket, 1 in flight", node.floor().socket(),
+                node.real().socket(), 1);
 }
 
-Figures RunBatches(Stub& stub, milliseconds length) {
-  return RunOnce<v1::BatchCheckRequest, v1::BatchCheckResponse>(
+void BenchBatches(BenchNode& node) {
+  const auto stub = StubAt(node.real().tcp());
+  const Send<v1::BatchCheckRequest, v1::BatchCheckResponse> send =
       [&stub](grpc::ClientContext* context,
               const v1::BatchCheckRequest* request,
               v1::BatchCheckResponse* response,
               std::function<void(grpc::Status)> done) {
-        stub.async()->BatchCheck(context, request, response, std::move(done));
-      },
-      [] {
-        v1::BatchCheckRequest request;
-        for (int i = 0; i < 64; ++i) {
-          v1::ModelNeed& model = *request.add_jobs()->mutable_model();
-          model.set_model_sha256(Model(i));
-          model.set_batch(20);
-        }
-        return request;
-      },
-      1, length);
+        stub->async()->BatchCheck(context, request, response, std::move(done));
+      };
+  std::vector<Figures> runs;
+  for (int i = 0; i < kRuns; ++i) {
+    runs.push_back(RunFor<v1::BatchCheckRequest, v1::BatchCheckResponse>(
+        send, [] { return BatchOfPlans(64); }, 1, kLength));
+  }
+  PrintRow("BatchCheck of 64 jobs, TCP, 1 in flight", MedianOf(runs),
+           "p99 < 2 ms is wanted");
 }
 
+// A page that is written over and over, as a log of SQLite's is.
 double MedianSyncMillis(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   std::vector<double> millis;
   const std::string page(4096, 'x');
   for (int i = 0; i < 200; ++i) {
-    const Clock::time_point begun = Clock::now();
-    if (pwrite(file, page.data(), page.size(), i * 4096) < 0) break;
+    const BenchClock::time_point begun = BenchClock::now();
+    const auto place = static_cast<off_t>(i) * 4096;
+    if (pwrite(file, page.data(), page.size(), place) < 0) break;
     fdatasync(file);
     millis.push_back(
-        duration<double, std::milli>(Clock::now() - begun).count());
+        std::chrono::duration<double, std::milli>(BenchClock::now() - begun)
+            .count());
   }
   close(file);
+  if (millis.empty()) return 0;
   std::sort(millis.begin(), millis.end());
-  return At(millis, 0.5);
+  return millis[millis.size() / 2];
 }
 
-void Fill(Admission& admission) {
-  for (int i = 0; i < kPlans; ++i) admission.needs().Add(EndedProbe(i));
-  std::mutex mutex;
-  std::condition_variable changed;
-  int left = kReservations;
-  for (int i = 0; i < kReservations; ++i) {
-    admission.Reserve(
-        {.job = {.need = MiB(64), .placement = Placement::kSpread},
-         .lifetime = absl::Hours(1),
-         .holder = "bench"},
-        [&](const absl::StatusOr<Admitted>&) {
-          const std::lock_guard lock(mutex);
-          if (--left == 0) changed.notify_all();
-        });
-  }
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return left == 0; });
+Send<v1::ReserveRequest, v1::ReserveResponse> Reserves(Stub& stub) {
+  return
+      [&stub](grpc::ClientContext* context, const v1::ReserveRequest* request,
+              v1::ReserveResponse* response,
+              std::function<void(grpc::Status)> done) {
+        stub.async()->Reserve(context, request, response, std::move(done));
+      };
 }
 
-int Main(milliseconds length) {
-  const TempDir dir;
-  const auto store = *ReservationStore::Open(dir.Path("reservations.db"));
-  const SystemProcessTable processes;
-  const auto snapshot = EightCards();
-  AdmissionRules rules;
-  rules.max_age = std::chrono::hours(24);
-  rules.max_reservations = 1'000'000;
-  const auto admission =
-      *Admission::Start(rules, {.devices = [snapshot] { return snapshot; },
-                                .processes = processes,
-                                .store = *store});
-  admission->Tick();
-  Fill(*admission);
-  CallPlaces places;
-  AdmissionService service({*admission, places.watches});
-  EmptyService empty;
-  {
-    const Served real(service, dir.Path("real.sock"));
-    const Served floor(empty, dir.Path("floor.sock"));
-    Compare("TCP, 4 in flight", floor.tcp(), real.tcp(), 4, length);
-    Compare("TCP, 1 in flight", floor.tcp(), real.tcp(), 1, length);
-    Compare("unix socket, 1 in flight", floor.socket(), real.socket(), 1,
-            length);
-    Compare("unix socket, 8 in flight", floor.socket(), real.socket(), 8,
-            length);
-    const auto stub = StubAt(real.tcp());
-    std::vector<Figures> batches;
-    std::vector<Figures> reserves;
-    const int64_t commits = store->commits();
-    for (int i = 0; i < kRuns; ++i)
-      batches.push_back(RunBatches(*stub, length));
-    for (int i = 0; i < kRuns; ++i) {
-      reserves.push_back(RunReserves(*stub, 32, length));
-    }
-    Print("BatchCheck of 64, TCP, 1 in flight", MedianOf(batches));
-    Print("Reserve, durable, TCP, 32 in flight", MedianOf(reserves));
-    std::cout << absl::StrFormat(
-        "  %d commits; median of write and fdatasync of 4 KiB %.3f ms\n",
-        store->commits() - commits, MedianSyncMillis(dir.Path("sync")));
+v1::ReserveRequest SmallReservation() {
+  v1::ReserveRequest request;
+  request.mutable_job()->set_bytes(1024);
+  request.mutable_job()->set_placement(v1::PLACEMENT_SPREAD);
+  request.mutable_lifetime()->set_seconds(3600);
+  return request;
+}
+
+void BenchReserves(BenchNode& node) {
+  constexpr int kInFlight = 32;
+  const auto stub = StubAt(node.real().tcp());
+  std::vector<Figures> checks;
+  std::vector<Figures> reserves;
+  const int64_t commits = node.store().commits();
+  for (int i = 0; i < kRuns; ++i) {
+    checks.push_back(RunFor<v1::CheckRequest, v1::CheckResponse>(
+        Checks(*stub), CheckOfAPlan, kInFlight, kLength));
+    reserves.push_back(RunFor<v1::ReserveRequest, v1::ReserveResponse>(
+        Reserves(*stub), SmallReservation, kInFlight, kLength));
   }
-  store->Stop();
-  admission->Stop();
+  const double sync = MedianSyncMillis(node.Path("sync"));
+  const double check = MedianOf(checks).per_second;
+  const double wanted = std::min(0.7 * kInFlight / (sync / 1000), check / 2);
+  PrintRow("Check, TCP, 32 in flight", MedianOf(checks), "");
+  PrintRow("Reserve, durable, TCP, 32 in flight", MedianOf(reserves),
+           absl::StrFormat("%.0f a second are wanted: one fdatasync takes "
+                           "%.2f ms; %d commits",
+                           wanted, sync, node.store().commits() - commits));
+}
+
+// A quarter of what the machine answers is let in; then as much is offered, and
+// three times as much.
+void BenchOverload(BenchNode& node) {
+  const auto stub = StubAt(node.real().tcp());
+  const Figures all = RunFor<v1::CheckRequest, v1::CheckResponse>(
+      Checks(*stub), CheckOfAPlan, 4, kLength);
+  const double bound = std::floor(all.per_second / 4);
+  const auto gated = node.Gated(static_cast<int64_t>(bound));
+  const auto gated_stub = StubAt(gated->tcp());
+  std::vector<Figures> within;
+  std::vector<Figures> accepted;
+  std::vector<Figures> refused;
+  int64_t without_delay = 0;
+  int64_t failed = 0;
+  for (int i = 0; i < kRuns; ++i) {
+    // A little less than the bound: none is to be refused.
+    within.push_back(OfferChecks(*gated_stub, 0.95 * bound, kLength).accepted);
+    const OfferedLoad load = OfferChecks(*gated_stub, 3 * bound, kLength);
+    accepted.push_back(load.accepted);
+    refused.push_back(load.refused);
+    without_delay += load.without_delay;
+    failed += load.failed;
+  }
+  const Figures before = MedianOf(within);
+  const Figures after = MedianOf(accepted);
+  PrintRow(absl::StrFormat("Check, a bound of %.0f a second, as many offered",
+                           bound),
+           before, "");
+  PrintRow("accepted of three times as many", after,
+           absl::StrFormat("p99 %.2f times", after.p99_ms / before.p99_ms));
+  PrintRow("refused of three times as many", MedianOf(refused),
+           absl::StrFormat("p99 < 5 ms is wanted; %d without RetryInfo, %d "
+                           "failed otherwise",
+                           without_delay, failed));
+}
+
+v1::CheckRequest CheckOfAGibibyte() {
+  v1::CheckRequest request;
+  request.mutable_job()->set_bytes(GiB(1).count());
+  return request;
+}
+
+int64_t ResidentKib(const std::string& pid) {
+  std::ifstream status("/proc/" + pid + "/status");
+  for (std::string word; status >> word;) {
+    int64_t kib = 0;
+    if (word == "VmRSS:" && status >> kib) return kib;
+  }
+  return 0;
+}
+
+void CheckMany(Stub& stub, int64_t checks, const std::string& pid) {
+  std::cout << "| checks | a second | p50, ms | p99, ms | resident, KiB |\n"
+            << "| --- | --- | --- | --- | --- |\n";
+  for (int64_t done = 0; done < checks;) {
+    const int64_t now = std::min(kMillion, checks - done);
+    std::atomic<int64_t> left = now - 4;  // of those that follow the first four
+    const Figures figures = RunLoop<v1::CheckRequest, v1::CheckResponse>(
+        Checks(stub), CheckOfAGibibyte, 4, [&left] { return left-- > 0; });
+    done += now;
+    PrintRow(absl::StrCat(done), figures, absl::StrCat(ResidentKib(pid)));
+  }
+}
+
+int RunAt(const std::vector<std::string>& words) {
+  const auto stub = StubAt(words[1]);
+  if (words[2] == "fill") {
+    std::atomic<int> left = 1000 - 32;
+    const Figures figures = RunLoop<v1::ReserveRequest, v1::ReserveResponse>(
+        Reserves(*stub), SmallReservation, 32, [&left] { return left-- > 0; });
+    return figures.failed == 0 ? 0 : 1;
+  }
+  if (words[2] == "many" && words.size() == 5) {
+    CheckMany(*stub, std::atoll(words[3].c_str()), words[4]);
+    return 0;
+  }
+  std::vector<Figures> runs;
+  for (int i = 0; i < kRuns; ++i) {
+    runs.push_back(RunFor<v1::CheckRequest, v1::CheckResponse>(
+        Checks(*stub), CheckOfAGibibyte, 4, kLength));
+  }
+  const Figures median = MedianOf(runs);
+  std::cout << absl::StrFormat("%.0f %.3f %.3f\n", median.per_second,
+                               median.p50_ms, median.p99_ms);
+  return 0;
+}
+
+int Main(const std::vector<std::string>& words) {
+  if (words.size() >= 3 && words[0] == "at") return RunAt(words);
+  const std::set<std::string> chosen(words.begin(), words.end());
+  const auto wants = [&chosen](const char* section) {
+    return chosen.empty() || chosen.contains(section);
+  };
+  spdlog::set_level(spdlog::level::warn);
+  BenchNode node;
+  std::cout << "| call | a second | p50, ms | p99, ms | against |\n"
+            << "| --- | --- | --- | --- | --- |\n";
+  if (wants("check")) BenchChecks(node);
+  if (wants("batch")) BenchBatches(node);
+  if (wants("reserve")) BenchReserves(node);
+  if (wants("overload")) BenchOverload(node);
   return 0;
 }
 
 }  // namespace
-}  // namespace memplan
+}  // namespace memplan::testing
 
 int main(int argc, char** argv) {
-  const int seconds = argc > 1 ? std::atoi(argv[1]) : 2;
-  return memplan::Main(std::chrono::seconds(std::max(seconds, 1)));
+  return memplan::testing::Main({argv + 1, argv + argc});
 }

@@ -9,7 +9,10 @@ import sys
 import unittest
 import urllib.request
 
+import grpc
+
 from harness import DONE, INPUT, MEMPLAN, NEVER, PATIENCE, UNREACHABLE, IntegrationTest, wait_until
+from reflection_client import ReflectionClient
 
 NOT_NOW, NO_PERMISSION, UNKNOWN, RUN_FAILED = 3, 6, 7, 125
 GPU = "GPU-1"
@@ -209,6 +212,35 @@ class DrainTest(AdmissionTest):
         waits.communicate(timeout=PATIENCE)
         self.assertEqual(waits.returncode, 128 + signal.SIGINT)
         self.assertEqual(self.server.stop(), 0)
+
+
+class OverloadTest(AdmissionTest):
+    def test_beyond_the_bound_checks_are_refused_with_a_delay_and_memory_is_still_given_back(self):
+        self.start_server("--devices", f"script:{self.script}", "--headroom", "0B", "--max-checks-per-second", "1")
+        client = ReflectionClient(self.server.address)
+        self.addCleanup(client.close)
+        job = client.message("memplan.v1.Job", bytes=1 << 30)
+
+        def code_of(method, message, **fields):
+            try:
+                self.answer = client.call(f"AdmissionService/{method}", client.message(f"memplan.v1.{message}", **fields))
+                return grpc.StatusCode.OK
+            except grpc.RpcError as error:
+                self.error = error
+                return error.code()
+
+        def reserved():
+            return code_of("Reserve", "ReserveRequest", job=job) == grpc.StatusCode.OK and self.answer.reservation.id
+        wait_until(reserved, "a reservation")
+        held = {"id": self.answer.reservation.id, "token": self.answer.reservation.token}
+        refused = grpc.StatusCode.RESOURCE_EXHAUSTED
+        wait_until(lambda: code_of("Check", "CheckRequest", job=job) == refused, "a refusal")
+        details = client.details(self.error)
+        self.assertEqual(details["ErrorInfo"].reason, "TOO_MANY_CHECKS")
+        self.assertEqual(details["RetryInfo"].retry_delay.seconds, 1)
+        for _ in range(20):
+            self.assertEqual(code_of("Renew", "RenewRequest", **held), grpc.StatusCode.OK)
+        self.assertEqual(code_of("Release", "ReleaseRequest", **held), grpc.StatusCode.OK)
 
 
 if __name__ == "__main__":

@@ -91,6 +91,21 @@ TEST(AdmissionTest, ARestartKeepsWhatLivingProcessesHaveAndLifetimesThatRun) {
   EXPECT_EQ(world.StateOf(promised), ReservationState::kExpired);
 }
 
+TEST(AdmissionTest, WhatRanOutWhileNoDaemonWasThereHasEndedAtTheStart) {
+  AdmissionWorld world;
+  world.SetCard("GPU-a", GiB(24));
+  const Reservation over = world.Reserve(GiB(4));
+  const Reservation kept = world.Reserve(GiB(4));
+  ASSERT_TRUE(world.Renew(kept, absl::Hours(1)).ok());
+  world.StopDaemon();
+  world.Pass(absl::Seconds(61));
+  for (int i = 0; i < 2; ++i) {
+    world.Restart();
+    EXPECT_EQ(world.StateOf(over), ReservationState::kExpired);
+    EXPECT_EQ(world.StateOf(kept), ReservationState::kPromised);
+  }
+}
+
 TEST(AdmissionTest, ALargeJobThatHasWaitedLongIsNotPassedByAnybody) {
   AdmissionWorld world;
   world.SetCard("GPU-a", GiB(24));

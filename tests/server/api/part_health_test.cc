@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
 #include <string>
 
@@ -12,33 +11,31 @@
 namespace memplan::testing {
 namespace {
 
-using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-const std::chrono::system_clock::time_point kNow{seconds(1000)};
+const DeviceAges kFresh = {{"GPU-1", absl::Seconds(2)},
+                           {"cpu", absl::Seconds(2)}};
 
 DeviceSnapshot OneGpu() {
   DeviceSnapshot snapshot;
   snapshot.devices.emplace_back().id = "GPU-1";
   snapshot.devices.emplace_back().id = "cpu";
   snapshot.devices.back().is_cpu = true;
-  for (Device& device : snapshot.devices) {
-    device.sample_time = absl::FromChrono(kNow - seconds(2));
-  }
   return snapshot;
 }
 
 TEST(DevicesHealthTest, IsHealthyWithAFreshReading) {
   const DeviceSnapshot snapshot = OneGpu();
-  const PartStatus part = DevicesHealth(&snapshot, kNow, 1);
+  const PartStatus part = DevicesHealth(&snapshot, kFresh, 1);
   EXPECT_TRUE(part.healthy);
   EXPECT_EQ(part.detail, "1 GPU");
 }
 
 TEST(DevicesHealthTest, FailsBeforeTheFirstReadingAndWhenItIsOld) {
-  EXPECT_FALSE(DevicesHealth(nullptr, kNow, 0).healthy);
+  EXPECT_FALSE(DevicesHealth(nullptr, {}, 0).healthy);
   const DeviceSnapshot snapshot = OneGpu();
-  const PartStatus part = DevicesHealth(&snapshot, kNow + seconds(9), 0);
+  const PartStatus part = DevicesHealth(
+      &snapshot, {{"GPU-1", absl::Seconds(11)}, {"cpu", absl::Seconds(2)}}, 0);
   EXPECT_FALSE(part.healthy);
   EXPECT_THAT(part.detail, HasSubstr("GPU-1: the last reading is 11 s old"));
 }
@@ -46,7 +43,7 @@ TEST(DevicesHealthTest, FailsBeforeTheFirstReadingAndWhenItIsOld) {
 TEST(DevicesHealthTest, FailsWhenADeviceCannotBeRead) {
   DeviceSnapshot snapshot = OneGpu();
   snapshot.devices[0].read_error = "GPU is lost";
-  const PartStatus part = DevicesHealth(&snapshot, kNow, 0);
+  const PartStatus part = DevicesHealth(&snapshot, kFresh, 0);
   EXPECT_FALSE(part.healthy);
   EXPECT_EQ(part.detail, "GPU-1: GPU is lost");
 }
@@ -55,8 +52,8 @@ TEST(DevicesHealthTest, NoGpuIsAFaultOnlyWhereOneIsExpected) {
   DeviceSnapshot snapshot = OneGpu();
   snapshot.devices.erase(snapshot.devices.begin());
   snapshot.gpu_absence_reason = "no NVIDIA driver";
-  EXPECT_TRUE(DevicesHealth(&snapshot, kNow, 0).healthy);
-  const PartStatus part = DevicesHealth(&snapshot, kNow, 1);
+  EXPECT_TRUE(DevicesHealth(&snapshot, kFresh, 0).healthy);
+  const PartStatus part = DevicesHealth(&snapshot, kFresh, 1);
   EXPECT_FALSE(part.healthy);
   EXPECT_THAT(part.detail, HasSubstr("no NVIDIA driver"));
 }

@@ -31,7 +31,6 @@ inline MetricsInput SampleMetrics() {
   gpu.used = Bytes(300);
   gpu.free = Bytes(600);
   gpu.unattributed = Bytes(9);
-  gpu.sample_time = absl::FromUnixSeconds(2000);
   gpu.processes = {{4711, "python", Bytes(200)}, {12, "Xorg", Bytes(91)}};
 
   Probe search;
@@ -44,7 +43,6 @@ inline MetricsInput SampleMetrics() {
   search.plan->fragmentation_ratio = 0.25;
 
   MetricsInput input;
-  input.now = Time(std::chrono::milliseconds(2'002'500));
   input.start_time = Time(std::chrono::seconds(1000));
   input.version = "0.1.0";
   input.devices = std::make_shared<DeviceSnapshot>(snapshot);
@@ -64,7 +62,7 @@ inline MetricsInput SampleMetrics() {
                                        .waiting = 2,
                                        .adopted = 1},
                               .over_promise = 0,
-                              .age = {},
+                              .age = absl::Milliseconds(2500),
                               .unattributed = {}}};
   input.admission.verdicts[1][1] = 6;
   input.admission.false_admits = 8;
