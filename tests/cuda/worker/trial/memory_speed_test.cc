@@ -82,7 +82,7 @@ TEST(SlowestReadTest, ReadsAgainWhatLooksSpilled) {
 }
 
 TEST(SlowestReadTest, SaysWhyItIsNotMeasured) {
-  ScriptedReading none({});
+  ScriptedReading none(std::vector<std::vector<double>>{});
   EXPECT_EQ(Read({{0, MiB(63)}}, none).absence,
             "the trial holds no segment of 64.0 MiB or more");
   const MemorySpeed failed = SlowestRead({{0, GiB(1)}}, kPeak, [](const auto&) {
