@@ -90,7 +90,7 @@ TEST(SlowestReadTest, SaysWhyItIsNotMeasured) {
   });
   EXPECT_EQ(failed.slowest, 0);
   EXPECT_EQ(failed.absence, "memplan was built without CUDA's compiler");
-  ScriptedReading too_few({{4000}});
+  ScriptedReading too_few(std::vector<std::vector<double>>(1, {4000}));
   EXPECT_THAT(Read({{0, GiB(1)}}, too_few).absence, HasSubstr("not every"));
   EXPECT_THAT(SlowestRead({{0, GiB(1)}}, 0, std::ref(none)).absence,
               HasSubstr("does not say"));
