@@ -58,8 +58,12 @@ class ScriptedTrial {
     // `hangs on` outlives even the daemon, until it is killed.
     if (situation_ != "hangs on") EndWithTheDaemon();
     LogStart(script_, std::to_string(request_.batch));
-    gpu::Report report = MakeReport();
     Send(gpu::Progress{.phase = "load", .steps_done = 0});
+    if (const auto told = ReportOfBefore()) {
+      TellAgain(*told);
+      return;
+    }
+    gpu::Report report = MakeReport();
     Load(report);
     if (report.end == gpu::EndKind::kRan) RunSteps(report);
     MisbehaveBeforeReport();
@@ -69,6 +73,20 @@ class ScriptedTrial {
   }
 
  private:
+  // What a real worker reported of this batch.
+  std::optional<gpu::Report> ReportOfBefore() const {
+    if (script_.recorded.empty()) return std::nullopt;
+    return RecordedReport(script_.recorded, request_.batch);
+  }
+
+  void TellAgain(const gpu::Report& report) const {
+    Send(gpu::Progress{.phase = "step", .steps_done = 0});
+    MisbehaveInStep();
+    if (report.end == gpu::EndKind::kRan) Settle();
+    WriteTraceAsScripted();
+    Send(report);
+  }
+
   bool ExceedsCap(int64_t bytes) const {
     return request_.cap.has_value() && Bytes(bytes) > *request_.cap;
   }
