@@ -82,7 +82,7 @@ TEST(SlowestReadTest, ReadsAgainWhatLooksSpilled) {
 }
 
 TEST(SlowestReadTest, SaysWhyItIsNotMeasured) {
-  ScriptedReading none({});
+  ScriptedReading none(std::vector<std::vector<double>>{});
   EXPECT_EQ(Read({{0, MiB(63)}}, none).absence,
             "the trial holds no segment of 64.0 MiB or more");
   const MemorySpeed failed = SlowestRead({{0, GiB(1)}}, kPeak, [](const auto&) {
@@ -90,7 +90,7 @@ TEST(SlowestReadTest, SaysWhyItIsNotMeasured) {
   });
   EXPECT_EQ(failed.slowest, 0);
   EXPECT_EQ(failed.absence, "memplan was built without CUDA's compiler");
-  ScriptedReading too_few({{4000}});
+  ScriptedReading too_few(std::vector<std::vector<double>>(1, {4000}));
   EXPECT_THAT(Read({{0, GiB(1)}}, too_few).absence, HasSubstr("not every"));
   EXPECT_THAT(SlowestRead({{0, GiB(1)}}, 0, std::ref(none)).absence,
               HasSubstr("does not say"));
