@@ -56,6 +56,17 @@ std::optional<Bytes> LeftOn(const Device& device) {
          device.driver_reserve.value_or(Bytes(0));
 }
 
+// What `probe` waits for on `device`: what it may take, or, if that is more than
+// the device has, all that it can ever have left. Without this, such a probe
+// would wait for good.
+Bytes BytesAwaited(const Probe& probe, const Device& device) {
+  const Bytes needed = BytesNeeded(probe);
+  if (device.is_cpu || !device.total) return needed;
+  const Bytes usable = *device.total - device.driver_reserve.value_or(Bytes(0));
+  if (needed <= usable) return needed;
+  return usable - std::min(device.unattributed.value_or(Bytes(0)), usable);
+}
+
 // How many workers hold a context on the GPU at one time.
 int WorkersOf(const ProbeSpec& spec) {
   return std::holds_alternative<SearchOptions>(spec.task) &&
@@ -97,10 +108,16 @@ std::optional<WaitingFor> WhatIsMissing(const Probe& probe,
         absl::StrCat("the probe is to run alone on ", id, Holders(device))};
   }
   const std::optional<Bytes> left = LeftOn(device);
-  if (!left || *left >= BytesNeeded(probe)) return std::nullopt;
-  return WaitingFor{WaitingReason::kRoom,
-                    absl::StrCat(id, " has ", FormatBytes(*left), " left; ",
-                                 NeedWords(probe), Holders(device))};
+  const Bytes awaited = BytesAwaited(probe, device);
+  if (!left || *left >= awaited) return std::nullopt;
+  return WaitingFor{
+      WaitingReason::kRoom,
+      absl::StrCat(id, " has ", FormatBytes(*left), " left; ", NeedWords(probe),
+                   awaited < BytesNeeded(probe)
+                       ? ", more than it has in all, so that it "
+                         "starts when all others have gone"
+                       : "",
+                   Holders(device))};
 }
 
 std::optional<Bytes> LeftOn(const DeviceReading& reading) {
