@@ -56,17 +56,6 @@ std::optional<Bytes> LeftOn(const Device& device) {
          device.driver_reserve.value_or(Bytes(0));
 }
 
-// What `probe` waits for on `device`: what it may take, or, if that is more than
-// the device has, all that it can ever have left. Without this, such a probe
-// would wait for good.
-Bytes BytesAwaited(const Probe& probe, const Device& device) {
-  const Bytes needed = BytesNeeded(probe);
-  if (device.is_cpu || !device.total) return needed;
-  const Bytes usable = *device.total - device.driver_reserve.value_or(Bytes(0));
-  if (needed <= usable) return needed;
-  return usable - std::min(device.unattributed.value_or(Bytes(0)), usable);
-}
-
 // How many workers hold a context on the GPU at one time.
 int WorkersOf(const ProbeSpec& spec) {
   return std::holds_alternative<SearchOptions>(spec.task) &&
@@ -83,6 +72,14 @@ Bytes BytesNeeded(const Probe& probe) {
   const bool on_cpu = probe.spec.device_id == "cpu";
   if (on_cpu) return cap.value_or(Bytes(0));
   return cap.value_or(Bytes(0)) + ContextOf(probe) * WorkersOf(probe.spec);
+}
+
+Bytes BytesAwaited(const Probe& probe, const Device& device) {
+  const Bytes needed = BytesNeeded(probe);
+  if (device.is_cpu || !device.total) return needed;
+  const Bytes usable = *device.total - device.driver_reserve.value_or(Bytes(0));
+  if (needed <= usable) return needed;
+  return usable - std::min(device.unattributed.value_or(Bytes(0)), usable);
 }
 
 std::optional<WaitingFor> WhatIsMissing(const Probe& probe,

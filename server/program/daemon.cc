@@ -208,8 +208,9 @@ absl::Status Daemon::StartAdmission() {
 ProbeJobs::Options::Room Daemon::HoldRoom(const Probe& probe,
                                           const Device& device) {
   const auto& [cap, budget] = probe.spec.limit;
-  auto held = admission_->Hold(device, BytesNeeded(probe), !cap && !budget,
-                               absl::StrCat("probe ", probe.id));
+  auto held =
+      admission_->Hold(device, BytesAwaited(probe, device), !cap && !budget,
+                       absl::StrCat("probe ", probe.id));
   if (auto* words = std::get_if<std::string>(&held)) {
     return WaitingFor{WaitingReason::kRoom, std::move(*words)};
   }
