@@ -11,7 +11,6 @@ constexpr int kThreads = 256;
 constexpr int kBlocksPerProcessor = 8;
 constexpr int kRounds = 3;
 constexpr size_t kMostRead = size_t{256} << 20;
-constexpr double kSpilledBelow = 0.25;  // of the peak
 
 // Written only if the sum has a value that it hardly ever has, so that reading
 // is neither left out nor followed by writing.
@@ -107,10 +106,6 @@ double PeakMemorySpeed() {
   const double clock_khz = AttributeOf(cudaDevAttrMemoryClockRate);
   const double bits = AttributeOf(cudaDevAttrGlobalMemoryBusWidth);
   return clock_khz * 1e3 * kTransfersPerClock * bits / 8;
-}
-
-bool IsSpilled(double speed, double peak) {
-  return speed > 0 && peak > 0 && speed < kSpilledBelow * peak;
 }
 
 }  // namespace memplan::gpu

@@ -1,7 +1,8 @@
 // Does memory that a driver handed out lie on the card? A driver that would
 // rather spill into the host's memory than fail (as under WSL and on Windows)
 // lets a batch run that does not fit, at a fraction of the speed. Reading shows
-// it: the card's own memory is an order of magnitude faster than the bus.
+// it: the card's own memory is an order of magnitude faster than the bus. What
+// speed is too low: worker/messages/spilled.h.
 //
 // Without torch, Abseil and the allocator, so that nvcc can read it and nothing
 // here takes device memory.
@@ -30,10 +31,6 @@ const char* MeasureReadSpeeds(const MemoryRange* ranges, size_t count,
 // The speed of the current device's memory by its clock and width, in bytes a
 // second; 0 if the driver does not say.
 double PeakMemorySpeed();
-
-// Whether memory that is read at `speed` is not the card's own: below a quarter of
-// `peak`. False if either is 0, so unknown.
-bool IsSpilled(double speed, double peak);
 
 }  // namespace memplan::gpu
 

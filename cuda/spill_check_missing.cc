@@ -11,6 +11,4 @@ const char* MeasureReadSpeeds(const MemoryRange* /*ranges*/, size_t count,
 
 double PeakMemorySpeed() { return 0; }
 
-bool IsSpilled(double /*speed*/, double /*peak*/) { return false; }
-
 }  // namespace memplan::gpu

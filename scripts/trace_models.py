@@ -4,7 +4,9 @@
     scripts/trace_models.py resnet50 --train -o tests/models/resnet50.pt
 
 Models: resnet50 and vit_b_16 (torchvision; float32[B,3,224,224]), gpt2 (needs
-transformers; base size without a head; int64[B,256]{0..50257}). The example has
+transformers; base size without a head; int64[B,256]{0..50257}) and gpt2_causal: when
+traced, transformers builds the mask of attention that eager Python does without, a
+tensor more a layer; gpt2_causal is traced without it. The example has
 batch 2; --train traces in train mode, which a model that is to be trained needs.
 A file that this script made from the same arguments before is left alone.
 """
@@ -42,10 +44,18 @@ def gpt2_model():
     return model, torch.randint(0, model.config.vocab_size, (EXAMPLE_BATCH, GPT2_TOKENS))
 
 
+def gpt2_causal_model():
+    from transformers import masking_utils
+
+    masking_utils.is_tracing = lambda *_: False
+    return gpt2_model()
+
+
 MODELS = {
     "resnet50": lambda: image_model("resnet50"),
     "vit_b_16": lambda: image_model("vit_b_16"),
     "gpt2": gpt2_model,
+    "gpt2_causal": gpt2_causal_model,
 }
 
 

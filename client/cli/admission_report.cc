@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/cli/listings.h"
 #include "client/cli/table.h"
 #include "client/cli/words.h"
 
@@ -237,6 +238,8 @@ std::string TopReport(const v1::ListDevicesResponse& devices,
          BytesWords(sum.promised), Known(device.has_free_bytes(), left)});
   }
   std::string text = table.Text();
+  const std::string processes = ProcessTable(devices);
+  if (!processes.empty()) text += "\n" + processes;
   if (reservations.reservations_size() > 0) {
     text += "\n" + ReservationTable(reservations);
   }

@@ -24,7 +24,8 @@ std::string ReservationReport(const v1::Reservation& reservation);
 // A row a reservation.
 std::string ReservationTable(const v1::ListReservationsResponse& reservations);
 
-// A row a device with what is used and promised, and below it the reservations.
+// A row a device with what is used and promised, below it the processes that hold
+// memory there, and the reservations.
 std::string TopReport(const v1::ListDevicesResponse& devices,
                       const v1::ListReservationsResponse& reservations);
 

@@ -15,27 +15,6 @@ std::string Amount(bool known, int64_t bytes) {
   return known ? BytesWords(bytes) : "-";
 }
 
-bool HasProcesses(const v1::ListDevicesResponse& devices) {
-  return std::any_of(
-      devices.devices().begin(), devices.devices().end(),
-      [](const v1::Device& device) { return device.processes_size() > 0; });
-}
-
-std::string ProcessTable(const v1::ListDevicesResponse& devices) {
-  Table table({{"DEVICE"},
-               {"PID", Align::kRight},
-               {"USED", Align::kRight},
-               {"PROCESS"}});
-  for (const v1::Device& device : devices.devices()) {
-    for (const v1::DeviceProcess& process : device.processes()) {
-      table.AddRow({device.id(), absl::StrCat(process.pid()),
-                    Amount(process.has_used_bytes(), process.used_bytes()),
-                    process.name()});
-    }
-  }
-  return table.Text();
-}
-
 // When it was stored; how far it has come while it is uploaded.
 std::string StoredWords(const v1::Model& model) {
   if (model.state() != v1::MODEL_STATE_UPLOADING) {
@@ -52,6 +31,23 @@ std::string StoredWords(const v1::Model& model) {
 }
 
 }  // namespace
+
+std::string ProcessTable(const v1::ListDevicesResponse& devices) {
+  Table table({{"DEVICE"},
+               {"PID", Align::kRight},
+               {"USED", Align::kRight},
+               {"PROCESS"}});
+  bool is_empty = true;
+  for (const v1::Device& device : devices.devices()) {
+    for (const v1::DeviceProcess& process : device.processes()) {
+      is_empty = false;
+      table.AddRow({device.id(), absl::StrCat(process.pid()),
+                    Amount(process.has_used_bytes(), process.used_bytes()),
+                    process.name()});
+    }
+  }
+  return is_empty ? "" : table.Text();
+}
 
 std::string DeviceTable(const v1::ListDevicesResponse& devices) {
   Table table({{"DEVICE"},
@@ -77,7 +73,8 @@ std::string DeviceTable(const v1::ListDevicesResponse& devices) {
     }
   }
   std::string text = table.Text() + notes;
-  if (HasProcesses(devices)) text += "\n" + ProcessTable(devices);
+  const std::string processes = ProcessTable(devices);
+  if (!processes.empty()) text += "\n" + processes;
   return text;
 }
 

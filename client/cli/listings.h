@@ -13,6 +13,9 @@ namespace memplan {
 // A row a device, and below it a row for each process on it.
 std::string DeviceTable(const v1::ListDevicesResponse& devices);
 
+// A row a process of each device; empty if there is none.
+std::string ProcessTable(const v1::ListDevicesResponse& devices);
+
 // A row a model; one that is not whole shows how far its upload has come.
 std::string ModelTable(const v1::ListModelsResponse& models);
 

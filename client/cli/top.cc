@@ -62,7 +62,9 @@ absl::Status ShowTop(const TopOptions& options, const std::stop_token& stop,
 
 void AddTopVerb(CLI::App& app, Command& command) {
   CLI::App* verb = app.add_subcommand(
-      "top", "Show devices and reservations, and keep the picture fresh");
+      "top",
+      "Show devices, the processes on them and reservations, and keep the "
+      "picture fresh");
   auto options = std::make_shared<TopOptions>();
   verb->add_flag("--once", options->once,
                  "Once, as also where no terminal is there");

@@ -11,10 +11,13 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "cuda/spill_check.h"
 #include "cuda/worker/trial/memory_fraction.h"
+#include "cuda/worker/trial/memory_speed.h"
 #include "planner/base/status_macros.h"
 
 // Of libtorch_cuda; its header wants those of cuBLAS.
@@ -133,6 +136,22 @@ std::string CudnnVersion() {
                       version % 100);
 }
 
+// Blocks until all of it has been read.
+absl::StatusOr<std::vector<double>> ReadSpeedsOf(
+    const std::vector<Stretch>& stretches) {
+  std::vector<MemoryRange> ranges;
+  ranges.reserve(stretches.size());
+  for (const Stretch& stretch : stretches) {
+    ranges.push_back({reinterpret_cast<const void*>(stretch.address),
+                      static_cast<size_t>(stretch.bytes.count())});
+  }
+  std::vector<double> speeds(ranges.size());
+  const char* fault =
+      MeasureReadSpeeds(ranges.data(), ranges.size(), speeds.data());
+  if (fault != nullptr) return absl::UnavailableError(fault);
+  return speeds;
+}
+
 class CudaDevice : public Device {
  public:
   // `requests` lives as long as the process.
@@ -217,6 +236,27 @@ class CudaDevice : public Device {
     settled.device_free = Bytes(static_cast<int64_t>(free));
     settled.device_total = Bytes(static_cast<int64_t>(total));
     return settled;
+  }
+
+  std::optional<MemorySpeed> ReadSpeed() override {
+    std::vector<Stretch> segments;
+    const absl::Status status = InCudasWords("reading the segments", [&] {
+      for (const auto& segment : allocator::snapshot().segments) {
+        if (segment.device != kDevice) continue;
+        segments.push_back({static_cast<uint64_t>(segment.address),
+                            Bytes(static_cast<int64_t>(segment.total_size))});
+      }
+    });
+    if (!status.ok()) {
+      return MemorySpeed{
+          .slowest = 0,
+          .peak = 0,
+          .absence = TrimmedMessage(std::string(status.message()))};
+    }
+    MemorySpeed speed = SlowestRead(segments, PeakMemorySpeed(), ReadSpeedsOf);
+    // What failed there is told; no check of torch's is to stumble over it.
+    (void)cudaGetLastError();
+    return speed;
   }
 
  private:

@@ -75,12 +75,13 @@ Judgement Judge(const Need& need, const DeviceAccount& account,
   }
   const std::optional<VerdictReason> unknown = WhyUnknown(account, rules);
   std::optional<Bytes> available;
-  if (!unknown) {
-    available = AvailableOn(account, rules.headroom);
-  } else if (rules.unknown == UnknownPolicy::kByLastKnown) {
+  if (!unknown || rules.unknown == UnknownPolicy::kByLastKnown) {
     available = LastKnown(account, rules.headroom);
   }
-  if (!available) return Unknown(*unknown, rules.unknown);
+  if (!available) {
+    return Unknown(unknown.value_or(VerdictReason::kMemoryNotTold),
+                   rules.unknown);
+  }
   if (need.most > *available) {
     return NotNow(unknown.value_or(VerdictReason::kNoRoom), *available, rules);
   }

@@ -88,15 +88,14 @@ absl::Status NoSuchProcess(int64_t pid) {
 
 absl::StatusOr<std::unique_ptr<Admission>> Admission::Start(
     AdmissionRules rules, AdmissionParts parts) {
-  auto admission =
-      std::make_unique<LedgerAdmission>(std::move(rules), std::move(parts));
+  auto admission = std::make_unique<LedgerAdmission>(rules, std::move(parts));
   MEMPLAN_RETURN_IF_ERROR(admission->Load());
   admission->StartTicking();
   return admission;
 }
 
 LedgerAdmission::LedgerAdmission(AdmissionRules rules, AdmissionParts parts)
-    : rules_(std::move(rules)), parts_(std::move(parts)) {}
+    : rules_(rules), parts_(std::move(parts)) {}
 
 LedgerAdmission::~LedgerAdmission() { Stop(); }
 
@@ -209,8 +208,10 @@ void LedgerAdmission::Grant(const ReserveSpec& spec, Answer answer,
   reservation.token = RandomText(4);
   reservation.device_id = answer.device->id;
   reservation.holder = spec.holder;
+  // What fits has a need.
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access)
   reservation.need = *answer.need;
-  reservation.promised = answer.need->most;
+  reservation.promised = reservation.need.most;
   reservation.lifetime = spec.lifetime;
   reservation.expires_at = parts_.now() + spec.lifetime;
   reservation.create_time = absl::Now();
@@ -303,7 +304,7 @@ void LedgerAdmission::Adopt(const std::string& id, const std::string& token,
     const auto owned = Owned(id, token);
     refused =
         owned.ok() ? CheckAdoptable(**owned, process, entry) : owned.status();
-    if (refused.ok()) {
+    if (refused.ok() && entry) {
       ledger_.Adopt(id, {process.pid, entry->start_ticks});
       return SaveThen(*ledger_.Find(id), std::move(done));
     }

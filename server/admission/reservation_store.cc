@@ -106,7 +106,7 @@ class Writer {
   void operator()(const std::string& value) {
     statement_.bindNoCopy(++place_, value);
   }
-  void Text(std::string value) { statement_.bind(++place_, value); }
+  void Text(const std::string& value) { statement_.bind(++place_, value); }
 
  private:
   SQLite::Statement& statement_;

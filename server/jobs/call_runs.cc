@@ -24,13 +24,13 @@ absl::Status CallRuns::Run(const std::vector<DistinctCall>& calls,
   is_known_.resize(calls.size());
   MEMPLAN_ASSIGN_OR_RETURN(const PreparedWorker prepared,
                            worker.WaitUntilPrepared());
-  place_ = CallPlace{.device_name = prepared.device.device_name,
-                     .driver_version = prepared.device.driver_version,
-                     .cudnn_version = prepared.device.cudnn_version,
-                     .torch_version = prepared.worker_version,
-                     .switches = switches_};
+  place_ = {.device_name = prepared.device.device_name,
+            .driver_version = prepared.device.driver_version,
+            .cudnn_version = prepared.device.cudnn_version,
+            .torch_version = prepared.worker_version,
+            .switches = switches_};
   if (kept_ != nullptr) {
-    auto found = kept_->Find(*place_, calls);
+    auto found = kept_->Find(place_, calls);
     for (size_t i = 0; i < calls.size(); ++i) {
       if (is_known_[i] || !found[i]) continue;
       plans_[i] = *std::move(found[i]);
@@ -69,7 +69,7 @@ absl::Status CallRuns::RunStretch(const std::vector<DistinctCall>& calls,
     is_known_[chosen[k]] = true;
     plans.push_back(std::move(result.plans));
   }
-  if (kept_ != nullptr) kept_->Keep(*place_, order.calls.calls, plans);
+  if (kept_ != nullptr) kept_->Keep(place_, order.calls.calls, plans);
   return absl::OkStatus();
 }
 

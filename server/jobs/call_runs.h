@@ -43,7 +43,7 @@ class CallRuns {
   CallResults* const kept_;
   const std::optional<Bytes> cap_;
   const std::string switches_;
-  std::optional<CallPlace> place_;
+  CallPlace place_;
   std::vector<std::vector<CallPlan>> plans_;
   std::vector<bool> is_known_;  // or cannot be
 };

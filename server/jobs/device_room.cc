@@ -122,6 +122,21 @@ std::optional<Bytes> LeftOn(const DeviceReading& reading) {
   return LeftOn(**reading);
 }
 
+std::optional<Bytes> RoomBesideOthers(const DeviceReading& reading,
+                                      OwnWorkers own, const OwnerOf& owner_of) {
+  std::optional<Bytes> room = LeftOn(reading);
+  if (!room || !(*reading)->read_error.empty()) return std::nullopt;
+  if (own == OwnWorkers::kNone) return room;
+  for (const DeviceProcess& process : (*reading)->processes) {
+    const ProcessOwner owner =
+        owner_of ? owner_of(process.pid) : ProcessOwner::kUnknown;
+    if (owner == ProcessOwner::kOthers) continue;
+    if (owner == ProcessOwner::kUnknown || !process.used) return std::nullopt;
+    *room += *process.used;
+  }
+  return room;
+}
+
 std::string DeviceIdentity(const DeviceReading& reading) {
   if (!reading.ok()) return "";
   const Device& device = **reading;

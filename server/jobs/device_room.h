@@ -6,6 +6,8 @@
 #ifndef MEMPLAN_SERVER_JOBS_DEVICE_ROOM_H_
 #define MEMPLAN_SERVER_JOBS_DEVICE_ROOM_H_
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -36,6 +38,19 @@ std::optional<WaitingFor> WhatIsMissing(const Probe& probe,
 
 // What the device has left; unset where nobody knows.
 std::optional<Bytes> LeftOn(const DeviceReading& reading);
+
+// Whose a process on a device is, by its pid as the driver has it; unknown where
+// nobody sees a process of that number, as in a container.
+enum class ProcessOwner { kOurs, kOthers, kUnknown };
+using OwnerOf = std::function<ProcessOwner(int64_t pid)>;
+
+// Whether workers of this daemon may hold memory of a device.
+enum class OwnWorkers { kNone, kSome };
+
+// What the device has for this daemon's workers: all that neither the driver nor
+// others hold. Unset where nobody knows, or own workers cannot be told from others.
+std::optional<Bytes> RoomBesideOthers(const DeviceReading& reading,
+                                      OwnWorkers own, const OwnerOf& owner_of);
 
 // What tells whether trials ran on the same device: the id, and of a GPU its
 // name, total and driver. Empty if it has not been read.

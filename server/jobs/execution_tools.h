@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "planner/base/bytes.h"
 #include "planner/trace/trace.h"
+#include "server/jobs/device_room.h"
 #include "server/jobs/earlier_recordings.h"
 #include "server/jobs/trial_runner.h"
 #include "server/jobs/worker_patience.h"
@@ -72,6 +73,9 @@ struct ExecutionTools {
   CallResults* call_results = nullptr;  // null: none are kept
   // What the device has left, as far as it is known.
   std::optional<Bytes> device_free = {};
+  // What others leave of the device (RoomBesideOthers), read now. Empty: nobody
+  // watches them.
+  std::function<std::optional<Bytes>(OwnWorkers)> room = {};
   // Predictions do not hold: bisection goes on.
   std::function<void(FallBackKind kind)> on_fall_back = {};
   std::function<std::chrono::steady_clock::time_point()> now =

@@ -159,7 +159,7 @@ class FastExecution {
     if (auto ending = HaveRecorder()) return ending;
     HaveVerifier();
     const RunBatch run{batch, TrialPurpose::kRecord};
-    if (auto ending = Try(run, *recorder_)) return ending;
+    if (auto ending = Try(run)) return ending;
     if (HasBegunAnew()) return BeginAnew();
     const auto& trial = trials_.trials().back();
     search_->AddRecording(trial, LastTrace());
@@ -190,7 +190,7 @@ class FastExecution {
     // It knows the program: should operators have to be run again, it can.
     recorder_ = std::move(verifier_);
     may_prepare_ahead_ = false;
-    if (auto ending = Try(run, *recorder_)) return ending;
+    if (auto ending = Try(run)) return ending;
     if (HasBegunAnew()) return BeginAnew();
     search_->AddVerification(trials_.trials().back(), LastTrace());
     search_->SetCap(Cap());
@@ -228,11 +228,20 @@ class FastExecution {
     return progress;
   }
 
-  std::optional<ProbeEnding> Try(const RunBatch& run, WorkerSession& session) {
+  // In the recorder's process, or asked again in a fresh one in its place.
+  std::optional<ProbeEnding> Try(const RunBatch& run) {
+    bool is_again = false;
     return trials_.Try(
-        run, [&](TrialOrder order, const OnWorkerProgress& on_progress) {
+        run,
+        [&](TrialOrder order, const OnWorkerProgress& on_progress)
+            -> absl::StatusOr<TrialResult> {
+          if (std::exchange(is_again, true)) {
+            Dismiss(recorder_);
+            MEMPLAN_ASSIGN_OR_RETURN(recorder_, BeginWorker());
+          }
           order.request.stay = true;
-          absl::StatusOr<TrialResult> result = session.Run(order, on_progress);
+          absl::StatusOr<TrialResult> result =
+              recorder_->Run(order, on_progress);
           // With two workers on it, the device's growth is not one's own.
           if (result.ok() && verifier_ != nullptr &&
               result->trial.context_source == kContextFromDevice) {
@@ -240,7 +249,8 @@ class FastExecution {
             result->trial.context_source.clear();
           }
           return result;
-        });
+        },
+        OwnWorkers::kSome);
   }
 
   std::optional<Trace> LastTrace() const {
@@ -297,12 +307,16 @@ class FastExecution {
             TrialPurpose::kRecord};
   }
 
+  absl::StatusOr<Session> BeginWorker() const {
+    return tools_.runner.Begin({.device_id = spec_.device_id,
+                                .device = gpu::DeviceKind::kCuda,
+                                .niceness = spec_.niceness},
+                               tools_.cancel);
+  }
+
   // Has a worker load the program, and does not wait for that.
   std::optional<ProbeEnding> Start(Session& session) {
-    auto begun = tools_.runner.Begin({.device_id = spec_.device_id,
-                                      .device = gpu::DeviceKind::kCuda,
-                                      .niceness = spec_.niceness},
-                                     tools_.cancel);
+    auto begun = BeginWorker();
     if (begun.ok()) {
       session = *std::move(begun);
       session->Prepare(trials_.Order(AnyBatch()));

@@ -26,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/devices/device_monitor.h"
+#include "server/jobs/device_room.h"
 #include "server/jobs/execution_tools.h"
 #include "server/jobs/retention.h"
 #include "server/jobs/trial_runner.h"
@@ -72,9 +73,11 @@ class ProbeJobs {
     int max_queued = 1000;  // probes waiting, all devices together
     Retention retention = {};
     WorkerPatience workers = {};
-    // Asked before a probe starts, on its device's thread. Empty: probes start
-    // whatever the devices have left.
+    // Asked before a probe starts, and around trials, on its device's thread.
+    // Empty: probes start whatever the devices have left.
     ReadDevice read_device = {};
+    // Whose the processes on GPUs are. Empty: nobody can tell.
+    OwnerOf owner_of = {};
     // Asked before a probe starts for which the reading has room: holds that
     // until what it returns is gone, or says what is missing. Empty: nothing is
     // held.

@@ -1,5 +1,7 @@
 #include "server/jobs/probe_trials.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -8,6 +10,7 @@
 #include "planner/plan/budget.h"
 #include "server/base/log.h"
 #include "server/base/reason.h"
+#include "server/jobs/device_room.h"
 
 namespace memplan {
 namespace {
@@ -61,17 +64,19 @@ std::string ProbeTrials::KnownWords() const {
 
 bool ProbeTrials::on_cpu() const { return spec_.device_id == kCpuDevice; }
 
-std::optional<ProbeEnding> ProbeTrials::Try(const RunBatch& run, HowToRun how) {
+std::optional<ProbeEnding> ProbeTrials::Try(const RunBatch& run, HowToRun how,
+                                            OwnWorkers own) {
+  own_ = own;
   if (auto ending = WaitAfterDeaths()) return ending;
   if (!MayGoOn()) return CancelledEnding();
   if (auto ending = EndAtLimit()) return ending;
-  const TrialOrder order = Order(run);
+  TrialOrder order = Order(run);
   ProbeProgress progress = FirstProgress(run);
   const LogContext log({{"trial", absl::StrCat(progress.trial_number)},
                         {"batch", absl::StrCat(progress.batch)}});
   tools_.on_progress(progress);
   absl::StatusOr<TrialResult> result =
-      how(order, [&](const gpu::Progress& worker) {
+      RunUndisturbed(order, how, [&](const gpu::Progress& worker) {
         progress.phase = worker.phase;
         progress.steps_done =
             std::clamp(worker.steps_done, 0, progress.steps_total);
@@ -90,6 +95,48 @@ std::optional<ProbeEnding> ProbeTrials::Try(const RunBatch& run, HowToRun how) {
   trials_.push_back(JudgedByBudget(std::move(trial), spec_.limit));
   tools_.on_trial(trials_.back(), version_);
   return EndIfWorkersCannotStart();
+}
+
+absl::StatusOr<TrialResult> ProbeTrials::RunUndisturbed(
+    TrialOrder& order, HowToRun how,
+    const OnWorkerProgress& on_progress) const {
+  std::optional<RoomAround> moved;
+  absl::StatusOr<TrialResult> first =
+      RunWatched(order, how, on_progress, moved);
+  if (!moved) return first;
+  if (!MayGoOn()) return absl::CancelledError("the trial is not repeated");
+  spdlog::warn("{}; it is repeated", MovedWords(*moved, spec_.device_id));
+  order.timeout = Timeout();
+  absl::StatusOr<TrialResult> second =
+      RunWatched(order, how, on_progress, moved);
+  if (second.ok() && moved) {
+    TellMoved(*moved, spec_.device_id, first->trial, second->trial);
+    spdlog::warn("{}, and did so when it was first run",
+                 MovedWords(*moved, spec_.device_id));
+  }
+  return second;
+}
+
+absl::StatusOr<TrialResult> ProbeTrials::RunWatched(
+    const TrialOrder& order, HowToRun how, const OnWorkerProgress& on_progress,
+    std::optional<RoomAround>& moved) const {
+  moved.reset();
+  const std::optional<Bytes> before = Room();
+  absl::StatusOr<TrialResult> result = how(order, on_progress);
+  if (!before || !result.ok() || !DependsOnOthers(result->trial)) return result;
+  const std::optional<Bytes> after = Room();
+  if (!after) return result;
+  // A second worker may wait beside it.
+  std::optional<Bytes> needed = order.request.cap;
+  if (needed) *needed += std::max(LargestContext(), kExpectedContext) * 2;
+  const RoomAround room = {*before, *after};
+  if (MayBeTheirs(result->trial, room, needed)) moved = room;
+  return result;
+}
+
+std::optional<Bytes> ProbeTrials::Room() const {
+  if (on_cpu() || !tools_.room) return std::nullopt;
+  return tools_.room(own_);
 }
 
 bool ProbeTrials::MayGoOn() const {

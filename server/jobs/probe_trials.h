@@ -14,6 +14,7 @@
 #include "planner/base/bytes.h"
 #include "planner/plan/batch_search.h"
 #include "server/jobs/execution_tools.h"
+#include "server/jobs/moved_memory.h"
 #include "server/probe/probe.h"
 
 namespace memplan {
@@ -27,7 +28,8 @@ ProbeError ToProbeError(const absl::Status& status);
 // Not thread-safe. Spec and tools outlive it.
 class ProbeTrials {
  public:
-  // Has a trial run and tells what came of it.
+  // Has a trial run and tells what came of it; asked again, in a process that has
+  // run nothing else.
   using HowToRun = absl::FunctionRef<absl::StatusOr<TrialResult>(
       const TrialOrder&, const OnWorkerProgress&)>;
 
@@ -59,11 +61,23 @@ class ProbeTrials {
 
   // Runs one trial by `how` and keeps it; none is kept if all begin anew.
   // Returns the probe's ending if there is no going on.
-  std::optional<ProbeEnding> Try(const RunBatch& run, HowToRun how);
+  // `own` says whether workers are on the device before or after it.
+  std::optional<ProbeEnding> Try(const RunBatch& run, HowToRun how,
+                                 OwnWorkers own = OwnWorkers::kNone);
   // Says whether a worker could be started; Try does so by itself.
   void Tell(const absl::StatusOr<TrialResult>& result) const;
 
  private:
+  // Runs it, and once more if others may have decided how it ended.
+  absl::StatusOr<TrialResult> RunUndisturbed(
+      TrialOrder& order, HowToRun how,
+      const OnWorkerProgress& on_progress) const;
+  // `moved` is set if they may have.
+  absl::StatusOr<TrialResult> RunWatched(
+      const TrialOrder& order, HowToRun how,
+      const OnWorkerProgress& on_progress,
+      std::optional<RoomAround>& moved) const;
+  std::optional<Bytes> Room() const;
   bool BeginsAnew(const std::string& version);
   std::optional<ProbeEnding> WaitAfterDeaths() const;
   std::optional<ProbeEnding> EndIfWorkersCannotStart() const;
@@ -81,6 +95,7 @@ class ProbeTrials {
   double seconds_before_ = 0;  // of the trials known before
   int begun_anew_ = 0;
   Bytes expected_context_;
+  OwnWorkers own_ = OwnWorkers::kNone;  // of the present trial
 };
 
 }  // namespace memplan

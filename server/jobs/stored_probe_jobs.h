@@ -94,6 +94,9 @@ class StoredProbeJobs : public ProbeJobs {
   void CheckDevice(Probe& probe, const DeviceReading& reading);
   ProbeEnding Execute(Probe& probe, RunningProbe& running,
                       const std::optional<DeviceReading>& reading);
+  // Reads what others leave of the device; empty if no device is read.
+  std::function<std::optional<Bytes>(OwnWorkers)> RoomReader(
+      const std::string& device_id) const;
   bool Pause(std::chrono::milliseconds length, const RunningProbe& running);
   void BeginAnew(Probe& probe, std::string why);
   void KeepTrial(Probe& probe, const Trial& trial, const std::string& version);

@@ -119,11 +119,21 @@ ProbeEnding StoredProbeJobs::Execute(
            },
        .call_results = options_.call_results,
        .device_free = reading ? LeftOn(*reading) : std::nullopt,
+       .room = RoomReader(probe.spec.device_id),
        .on_fall_back =
            [&](FallBackKind kind) {
              const std::lock_guard lock(mutex_);
              ++counts_.fall_backs[kind];
            }});
+}
+
+std::function<std::optional<Bytes>(OwnWorkers)> StoredProbeJobs::RoomReader(
+    const std::string& device_id) const {
+  if (!options_.read_device) return {};
+  return [this, device_id](OwnWorkers own) {
+    return RoomBesideOthers(options_.read_device(device_id), own,
+                            options_.owner_of);
+  };
 }
 
 bool StoredProbeJobs::Pause(std::chrono::milliseconds length,

@@ -188,6 +188,12 @@ absl::Status Daemon::StartJobs() {
   jobs.read_device = [this](const std::string& id) {
     return devices_->ReadNow(id, kContextPatience);
   };
+  jobs.owner_of = [this](int64_t pid) {
+    const auto process = processes_.Find(pid);
+    if (!process) return ProcessOwner::kUnknown;
+    return process->parent == getpid() ? ProcessOwner::kOurs
+                                       : ProcessOwner::kOthers;
+  };
   MEMPLAN_ASSIGN_OR_RETURN(
       jobs_, ProbeJobs::Start(std::move(jobs), *probes_, *models_, *runner_));
   return absl::OkStatus();

@@ -106,6 +106,7 @@ void UploadReactor::GiveUp() {
 }
 
 void UploadReactor::OnDone() {
+  baton_.Take();
   Timers::Id timer;
   {
     const std::lock_guard lock(mutex_);
@@ -113,7 +114,7 @@ void UploadReactor::OnDone() {
     timer = timer_;
   }
   support_.timers.Cancel(timer);  // waits for one that is running
-  baton_.Take();
+  baton_.Take();                  // and what that one passed on
   delete this;
 }
 

@@ -55,6 +55,18 @@ std::optional<ContextReading> ContextFromDevice(const gpu::Settled& settled) {
   return ContextReading{outside, std::string(kContextFromDevice)};
 }
 
+void LogSpeed(const std::optional<gpu::MemorySpeed>& speed) {
+  if (!speed) return;
+  if (!speed->absence.empty()) {
+    spdlog::debug(
+        "it is not known whether the trial's memory is the card's: {}",
+        speed->absence);
+    return;
+  }
+  spdlog::debug("the trial's memory is read at {:.1f} of {:.1f} GB/s",
+                speed->slowest / 1e9, speed->peak / 1e9);
+}
+
 class ProcessSession : public WorkerSession {
  public:
   explicit ProcessSession(SessionParts parts)
@@ -281,6 +293,7 @@ absl::StatusOr<TrialResult> ProcessSession::Reported(Talk talk, bool stays) {
     if (is_open_) Kill(&WorkerCounts::cancelled);
     return absl::CancelledError("the trial was cancelled");
   }
+  LogSpeed(talk.report->memory_speed);
   TrialResult result = ResultFrom(*std::move(talk.report));
   if (talk.context) {
     result.trial.context = talk.context->context;

@@ -1,6 +1,10 @@
 #include "server/workers/trial_from_report.h"
 
+#include <string>
 #include <utility>
+
+#include "absl/strings/str_format.h"
+#include "cuda/worker/messages/spilled.h"
 
 namespace memplan {
 namespace {
@@ -22,6 +26,26 @@ TrialOutcome OutcomeOf(gpu::EndKind end) {
   return TrialOutcome::kModelFailed;
 }
 
+bool HasSpilled(const gpu::Report& report) {
+  return report.end == gpu::EndKind::kRan && report.memory_speed &&
+         gpu::IsSpilled(report.memory_speed->slowest,
+                        report.memory_speed->peak);
+}
+
+// It ran, but not on the card.
+void TakeForOutOfMemory(const gpu::MemorySpeed& speed, Trial& trial) {
+  constexpr double kGiga = 1e9;
+  trial.outcome = TrialOutcome::kOutOfMemory;
+  trial.end_class = std::string(gpu::EndClassName(gpu::EndClass::kSpilled));
+  trial.message = absl::StrFormat(
+      "it ran, but part of its memory is read at %.1f GB/s where the card's "
+      "own "
+      "does %.1f: the driver put it into the host's memory rather than fail, "
+      "so "
+      "that it does not fit",
+      speed.slowest / kGiga, speed.peak / kGiga);
+}
+
 }  // namespace
 
 TrialResult ResultFrom(gpu::Report report) {
@@ -34,6 +58,7 @@ TrialResult ResultFrom(gpu::Report report) {
       trial.end_class = std::string(gpu::EndClassName(report.end_class));
     }
   }
+  if (HasSpilled(report)) TakeForOutOfMemory(*report.memory_speed, trial);
   if (report.end == gpu::EndKind::kBadRequest) {
     result.refused = RequestRefused{std::move(report.field), trial.message};
   }

@@ -9,7 +9,8 @@ namespace memplan {
 
 // The trial as far as the worker knows it: without batch, purpose, context,
 // times and trace. `refused` is set for a request that does not go with the
-// model. Messages are trimmed; a trial that fits has none.
+// model. Messages are trimmed; a trial that fits has none. One that ran in memory
+// that is not the card's is out of memory, of the class `spilled`.
 TrialResult ResultFrom(gpu::Report report);
 
 }  // namespace memplan

@@ -85,7 +85,7 @@ RULES = (
                            "proto", "tests/support"), NO_TORCH),
     Rule("tests/integration", ("planner", "cuda/nvml", "cuda/worker/messages", "server", "client",
                                "proto", "tests/integration", "tests/support"), NO_TORCH),
-    Rule("tests/gpu", ("cuda/.",), PURE + ("cuda",)),
+    Rule("tests/gpu", ("cuda/.", "cuda/worker/messages"), PURE + ("cuda",)),
     Rule("tests/package", ("client",), PURE),
 )
 

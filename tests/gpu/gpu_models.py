@@ -3,7 +3,8 @@
     gpu_models.py FOLDER [NAME...]
 
 Each is traced twice, in train and in eval mode, all side by side. gpt2 is left out
-where transformers is not installed. With names such as vit-train, only these.
+where transformers is not installed. With names such as vit-train, only these;
+gpt2-causal is made only if it is named.
 """
 
 import importlib.util
@@ -14,12 +15,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 IMAGE = "float32[B,3,224,224]"
-INPUTS = {"resnet50": [IMAGE], "vit": [IMAGE], "gpt2": ["int64[B,256]{0..50257}"]}
-TORCH_NAMES = {"resnet50": "resnet50", "vit": "vit_b_16", "gpt2": "gpt2"}
+TOKENS = "int64[B,256]{0..50257}"
+INPUTS = {"resnet50": [IMAGE], "vit": [IMAGE], "gpt2": [TOKENS], "gpt2-causal": [TOKENS]}
+TORCH_NAMES = {"resnet50": "resnet50", "vit": "vit_b_16", "gpt2": "gpt2",
+               "gpt2-causal": "gpt2_causal"}
+ONLY_IF_NAMED = {"gpt2-causal"}
 
 
 def available(model):
-    return model != "gpt2" or importlib.util.find_spec("transformers") is not None
+    return not model.startswith("gpt2") or importlib.util.find_spec("transformers") is not None
 
 
 def path_of(folder, model, training):
@@ -40,7 +44,7 @@ def make(folder, wanted):
     for model in filter(available, TORCH_NAMES):
         for training in (True, False):
             file = path_of(folder, model, training)
-            if wanted and file.stem not in wanted:
+            if file.stem not in wanted if wanted else model in ONLY_IF_NAMED:
                 continue
             flags = ["--train"] if training else []
             jobs.append([script, TORCH_NAMES[model], *flags, "-o", str(file)])

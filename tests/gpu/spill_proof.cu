@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/spill_check.h"
+#include "cuda/worker/messages/spilled.h"
 
 namespace {
 

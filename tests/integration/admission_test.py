@@ -119,6 +119,10 @@ class ReservationsTest(AdmissionTest):
         self.reserve("5GiB")
         table, _ = self.memplan("top", "--once")
         self.assertIn("team-a", table)
+        self.assertNotIn("PROCESS", table)
+        self.write_card((4711, "python", 3))
+        wait_until(lambda: re.search(r"GPU-1 +4711 +3.00 GiB +python", self.memplan("top", "--once")[0]),
+                   "a process without a reservation")
         self.memplan("release", mine["id"], *token)
         self.assertEqual(self.states()[mine["id"]], "RELEASED")
 

@@ -104,7 +104,11 @@ class FastProbeTest(IntegrationTest):
             (folder / f"{batch}.trace.xz").symlink_to(
                 TRACES / f"signed/resnet50-adam-torchscript-{batch}.trace.xz")
         model = self.scripted_model(recorded=str(folder), log=str(self.log))
-        plan = self.probe(model, "--first-batch", "16", cap="10382999552")["plan"]
+        probe = self.probe(model, "--first-batch", "16", cap="10382999552")
+        first = probe["trials"][0]["peaks"]  # of a later step: the first has no optimizer state
+        self.assertEqual((first["requested_bytes"], first["reserved_bytes"]),
+                         ("1809461048", "2011168768"))
+        plan = probe["plan"]
         self.assertEqual(plan["method"], "PLAN_METHOD_PREDICTED", plan["fall_back_reason"])
         self.assertTrue(96 <= int(plan["safe_batch"]) < 116, plan["safe_batch"])
         self.assertGreater(int(plan["prediction"]["distinct_calls"]), 0)

@@ -92,6 +92,35 @@ class JobsTest(IntegrationTest):
         self.write_devices()
         self.assertEqual(self.memplan_json("watch", probe_id)["plan"]["safe_batch"], "5")
 
+    def trial_in_which_others_take(self, runs, **script):
+        """A profile whose batch 16 runs out of memory `runs` times while a neighbour grows."""
+        model = self.model(gate=str(self.gate.path), on_batch={"16": "runs out at the gate"},
+                           **script)
+        probe_id = self.memplan("profile", model, "--input", INPUT, "--device", "GPU-1", "--cap",
+                                "16GiB", "--batches", "16", "--detach")[0].strip()
+        for run in range(1, runs + 1):
+            wait_until(lambda: self.log.exists() and self.batches_run().count("16") == run,
+                       f"run {run} of batch 16")
+            self.write_devices(on1=f"{66 + 4 * run}GiB")
+            self.gate.open_for_one()
+        probe = self.memplan_json("watch", probe_id)
+        self.assertEqual(self.batches_run(), ["16", "16"])
+        self.assertEqual(len(probe["trials"]), 1)
+        return probe["trials"][0]
+
+    def test_a_trial_in_which_a_neighbour_grew_is_repeated(self):
+        self.start()
+        trial = self.trial_in_which_others_take(1, once=str(self.folder / "once"))
+        self.assertEqual(trial["outcome"], "TRIAL_OUTCOME_FITS")
+
+    def test_a_neighbour_that_grows_again_is_told(self):
+        self.start()
+        trial = self.trial_in_which_others_take(2)
+        self.assertEqual(trial["outcome"], "TRIAL_OUTCOME_OUT_OF_MEMORY")
+        self.assertEqual(trial["end_class"], "neighbour-moved")
+        self.assertIn("other processes took 4.00 GiB of GPU-1 during the trial, which left 6.00 GiB",
+                      trial["message"])
+
     def test_a_probe_goes_on_from_its_trials_after_a_kill(self):
         self.start()
         probe_id = self.detached(self.waiting_model())

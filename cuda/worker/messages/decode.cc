@@ -31,6 +31,7 @@ constexpr int64_t kMaxPid = INT32_MAX;
 constexpr int64_t kMaxSteps = 100;
 // And those that follow: other batches, an evaluation, one more.
 constexpr int64_t kMaxStepResults = kMaxSteps + kMaxAlsoBatches + 2;
+constexpr double kMaxSpeed = 1e18;  // bytes a second
 constexpr size_t kMaxInputs = 64;
 constexpr size_t kMaxDimensions = 64;
 constexpr size_t kMaxLayers = 16;
@@ -133,6 +134,18 @@ absl::StatusOr<WorkerMessage> DecodeSettled(JsonReader& reader) {
   return settled;
 }
 
+std::optional<MemorySpeed> ReadMemorySpeed(JsonReader& parent) {
+  if (!parent.Has("memory_speed")) return std::nullopt;
+  JsonReader reader(parent.Object("memory_speed", 3),
+                    absl::StrCat(parent.path(), ".memory_speed"));
+  MemorySpeed speed;
+  speed.slowest = reader.Number("slowest", kMaxSpeed);
+  speed.peak = reader.Number("peak", kMaxSpeed);
+  speed.absence = ShownText(reader, "absence", kMaxMessageBytes);
+  parent.Absorb(reader.Finish());
+  return speed;
+}
+
 absl::StatusOr<WorkerMessage> DecodeReport(JsonReader& reader) {
   Report report;
   report.end = reader.OneOf<EndKind>("end", kEndKindWords);
@@ -149,6 +162,7 @@ absl::StatusOr<WorkerMessage> DecodeReport(JsonReader& reader) {
   report.traced_batch =
       reader.OptionalInteger("traced_batch", 1, kMaxDimension);
   report.cap = reader.OptionalSize("cap");
+  report.memory_speed = ReadMemorySpeed(reader);
   MEMPLAN_RETURN_IF_ERROR(reader.Finish());
   return report;
 }

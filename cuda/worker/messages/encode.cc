@@ -95,6 +95,12 @@ json ToJson(const Report& report) {
     object["traced_batch"] = *report.traced_batch;
   }
   SetIfKnown(object, "cap", report.cap);
+  if (report.memory_speed.has_value()) {
+    object["memory_speed"] = {
+        {"slowest", report.memory_speed->slowest},
+        {"peak", report.memory_speed->peak},
+        {"absence", TrimmedMessage(report.memory_speed->absence)}};
+  }
   return object;
 }
 

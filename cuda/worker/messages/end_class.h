@@ -25,6 +25,7 @@ enum class EndClass {
   kDriverMemory,    // the driver refused, beside the allocator
   kLibraryLoading,  // a library or kernel could not be loaded for want of it
   kLibraryUnderPressure,  // cuBLAS, cuDNN or cuSOLVER failed for want of it
+  kSpilled,  // it ran, in memory that is not the card's; the daemon's to tell
   kHostMemory,
   kLaunchLimit,    // more blocks than a kernel may have
   kIndexLimit,     // more elements than 32-bit indices reach

@@ -116,21 +116,26 @@ std::optional<int64_t> JsonReader::OptionalInteger(const std::string& name,
 }
 
 double JsonReader::Seconds(const std::string& name) {
+  return Number(name, kMaxSeconds, "time in 0 to 1e9 seconds");
+}
+
+double JsonReader::Number(const std::string& name, double highest,
+                          std::string_view what) {
   const json* value = TakeRequired(name);
   if (value == nullptr) return 0;
   if (!value->is_number()) {
     Fault(name, "is no number");
     return 0;
   }
-  const double seconds =
+  const double number =
       value->is_number_float()
           ? *value->get_ptr<const double*>()
           : static_cast<double>(IntegerOf(*value, name, 0, kMaxSizeBytes));
-  if (!(seconds >= 0 && seconds <= kMaxSeconds)) {
-    Fault(name, "is no time in 0 to 1e9 seconds");
+  if (!(number >= 0 && number <= highest)) {
+    Fault(name, absl::StrCat("is no ", std::string(what)));
     return 0;
   }
-  return seconds;
+  return number;
 }
 
 Bytes JsonReader::Size(const std::string& name) {

@@ -39,6 +39,9 @@ class JsonReader {
   bool Boolean(const std::string& name);
   int64_t Integer(const std::string& name, int64_t lowest, int64_t highest);
   double Seconds(const std::string& name);
+  // From 0 to `highest`; `what` is what it is called in a fault.
+  double Number(const std::string& name, double highest,
+                std::string_view what = "number in its range");
   Bytes Size(const std::string& name);
   std::optional<int64_t> OptionalInteger(const std::string& name,
                                          int64_t lowest, int64_t highest);

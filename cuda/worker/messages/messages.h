@@ -52,7 +52,7 @@
 namespace memplan::gpu {
 
 // Raised whenever a message or the trace layout changes.
-inline constexpr int kProtocolVersion = 3;
+inline constexpr int kProtocolVersion = 4;
 
 // The descriptors a worker is started with.
 inline constexpr int kChannelDescriptor = 3;
@@ -176,6 +176,14 @@ struct Proceed {
   friend bool operator==(const Proceed&, const Proceed&) = default;
 };
 
+// How fast the memory that a trial held could be read, in bytes a second.
+struct MemorySpeed {
+  double slowest = 0;   // of the stretches that were read; 0: none was judged
+  double peak = 0;      // the device's, by its clock and width; 0: not known
+  std::string absence;  // why `slowest` is 0; at most 1 kB
+  friend bool operator==(const MemorySpeed&, const MemorySpeed&) = default;
+};
+
 // Worker → daemon: what the trial showed.
 struct Report {
   EndKind end = EndKind::kRan;
@@ -193,6 +201,8 @@ struct Report {
   std::optional<int64_t> traced_batch;
   // The cap in force, exact; unset without one.
   std::optional<Bytes> cap;
+  // Of a trial that ran on a GPU.
+  std::optional<MemorySpeed> memory_speed;
   friend bool operator==(const Report&, const Report&) = default;
 };
 

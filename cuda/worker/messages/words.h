@@ -79,6 +79,7 @@ inline constexpr Word<EndClass> kEndClassWords[] = {
     {EndClass::kDriverMemory, "driver-oom"},
     {EndClass::kLibraryLoading, "library-loading-oom"},
     {EndClass::kLibraryUnderPressure, "library-under-pressure"},
+    {EndClass::kSpilled, "spilled"},
     {EndClass::kHostMemory, "host-memory"},
     {EndClass::kLaunchLimit, "launch-limit"},
     {EndClass::kIndexLimit, "index-limit"},

@@ -64,6 +64,11 @@ class Device {
 
   // What is held now. Returns kUnavailable with CUDA's words.
   virtual absl::StatusOr<Settled> State() = 0;
+
+  // How fast what is held now can be read; nothing where it is the host's by
+  // nature. Takes no memory of the allocator, but the context may grow by what
+  // the reading's code takes.
+  virtual std::optional<MemorySpeed> ReadSpeed() { return std::nullopt; }
 };
 
 }  // namespace memplan::gpu

@@ -38,11 +38,11 @@ absl::StatusOr<Orders::Next> Orders::CarryOut(const DaemonMessage& order) {
 
 absl::StatusOr<Orders::Next> Orders::CarryOut(const TrialRequest& request) {
   MEMPLAN_RETURN_IF_ERROR(CheckProgram(request));
-  if (!prepared_.has_value()) MEMPLAN_RETURN_IF_ERROR(Load(request));
+  if (prepared_ == nullptr) MEMPLAN_RETURN_IF_ERROR(Load(request));
   MEMPLAN_RETURN_IF_ERROR(device_.SetCap(request.cap));
-  const LoadResult load = *std::exchange(prepared_, std::nullopt);
+  const auto load = std::exchange(prepared_, nullptr);
   const Report report = Finished(
-      RunSteps(request, load, device_, *execution_, recorder_, conversation_));
+      RunSteps(request, *load, device_, *execution_, recorder_, conversation_));
   MEMPLAN_RETURN_IF_ERROR(conversation_.Answer(report));
   // Nothing runs in this process any more after an error of CUDA that sticks.
   const bool is_lost = report.end_class == EndClass::kDeviceAssert;
@@ -56,9 +56,9 @@ absl::StatusOr<Orders::Next> Orders::CarryOut(const Prepare& order) {
     MEMPLAN_RETURN_IF_ERROR(conversation_.Answer(device_.Identity()));
     return Next::kWait;
   }
-  const LoadResult load = *std::exchange(prepared_, std::nullopt);
+  const auto load = std::exchange(prepared_, nullptr);
   MEMPLAN_RETURN_IF_ERROR(conversation_.Answer(Finished(RunSteps(
-      order.program, load, device_, *execution_, recorder_, conversation_))));
+      order.program, *load, device_, *execution_, recorder_, conversation_))));
   return Next::kWait;
 }
 
@@ -86,7 +86,8 @@ absl::Status Orders::Load(const TrialRequest& request) {
   TrialRequest order = request;
   order.sandbox = program_.request.sandbox;  // what is in force
   execution_ = workshop_.MakeExecution(order);
-  prepared_ = RunLoad(device_, *execution_, recorder_, conversation_);
+  prepared_ = std::make_unique<LoadResult>(
+      RunLoad(device_, *execution_, recorder_, conversation_));
   return absl::OkStatus();
 }
 

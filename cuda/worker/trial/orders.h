@@ -77,7 +77,7 @@ class Orders {
   Conversation& conversation_;
   bool is_fresh_ = true;  // nothing has been done in this process
   std::unique_ptr<Execution> execution_;
-  std::optional<LoadResult> prepared_;  // by the order before
+  std::unique_ptr<LoadResult> prepared_;  // by the order before
 };
 
 }  // namespace memplan::gpu

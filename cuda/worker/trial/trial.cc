@@ -86,6 +86,8 @@ Report RunSteps(const TrialRequest& request, const LoadResult& load,
   const absl::StatusOr<Settled> state = device.State();
   if (state.ok()) {
     listener.OnSettled(*state);
+    // After the daemon has read the context, which this may add to.
+    report.memory_speed = device.ReadSpeed();
   } else {
     ReportFailure(
         {.end = EndKind::kModelFailed,

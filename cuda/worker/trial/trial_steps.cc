@@ -10,6 +10,7 @@ namespace memplan::gpu {
 std::vector<TrialStep> StepsOf(const TrialRequest& request) {
   const StepOptions& options = request.options;
   std::vector<TrialStep> steps;
+  steps.reserve(request.steps + FurtherSteps(options));
   for (int i = 0; i < request.steps; ++i) {
     steps.push_back({absl::StrCat("step", i), StepKind::kStep, request.batch});
   }

@@ -107,7 +107,9 @@ TEST(EncodeTest, WritesAReport) {
       {"peaks": {"requested": 0, "allocated": 0, "active": 0},
        "seconds": 0.0, "allocation_retries": 0, "failed_requests": 0,
        "kind": "evaluation", "batch": 64}],
-    "traced_batch": 8, "cap": 17179869184})"));
+    "traced_batch": 8, "cap": 17179869184,
+    "memory_speed": {"slowest": 0.0, "peak": 4.8e12,
+                     "absence": "no kernels"}})"));
 }
 
 TEST(EncodeTest, TrimsAReportsMessage) {
@@ -203,6 +205,10 @@ INSTANTIATE_TEST_SUITE_P(
          "report.steps[1].peaks is missing"},
         {"TracedBatchOfZero", "/traced_batch", 0,
          "report.traced_batch is not in 1 to 2147483648"},
+        {"NegativeSpeed", "/memory_speed/slowest", -1.0,
+         "report.memory_speed.slowest is no number in its range"},
+        {"NoPeakSpeed", "/memory_speed/peak", Removed(),
+         "report.memory_speed.peak is missing"},
         {"ExtraMember", "/extra", 1, "report.extra is no member"},
     }),
     [](const auto& test) { return test.param.name; });

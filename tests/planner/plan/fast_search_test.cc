@@ -25,7 +25,6 @@ using ::memplan::testing::StatusIs;
 using ::memplan::testing::TrialFate;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr auto kOom = TrialOutcome::kOutOfMemory;

@@ -43,6 +43,27 @@ class DeviceRoomTest : public ::testing::Test {
   Device device_;
 };
 
+TEST_F(DeviceRoomTest, WhatOwnWorkersHoldIsRoomBesideOthers) {
+  device_.processes = {{4711, "python", GiB(50)},
+                       {815, "memplan-worker", GiB(20)}};
+  const auto owner_of = [](int64_t pid) {
+    return pid == 815 ? ProcessOwner::kOurs : ProcessOwner::kOthers;
+  };
+  EXPECT_EQ(RoomBesideOthers(Reading(), OwnWorkers::kSome, owner_of), GiB(30));
+  EXPECT_EQ(RoomBesideOthers(Reading(), OwnWorkers::kNone, {}), GiB(10));
+  device_.read_error = "the GPU is lost";
+  EXPECT_EQ(RoomBesideOthers(Reading(), OwnWorkers::kSome, owner_of),
+            std::nullopt);
+}
+
+// In a container the driver's pids are nobody's.
+TEST_F(DeviceRoomTest, RoomIsUnknownWhereOwnWorkersAreNotToBeTold) {
+  const auto nobody = [](int64_t) { return ProcessOwner::kUnknown; };
+  EXPECT_EQ(RoomBesideOthers(Reading(), OwnWorkers::kSome, nobody),
+            std::nullopt);
+  EXPECT_EQ(RoomBesideOthers(Reading(), OwnWorkers::kNone, nobody), GiB(10));
+}
+
 TEST_F(DeviceRoomTest, ABudgetNeedsItself) {
   probe_.spec.limit.budget = GiB(10);
   EXPECT_FALSE(Missing());

@@ -37,12 +37,13 @@ class ProbeProcessesTest : public StoreTest {
     jobs_ = *std::move(jobs);
   }
   // The id of a search on a model that behaves as `script` says.
-  std::string Search(const std::string& script) {
+  std::string Search(const std::string& script,
+                     const std::string& device_id = "cpu") {
     const auto model = Upload(*store().models, ScriptedModel(script), "m");
     EXPECT_THAT(model, IsOk());
     ProbeSpec spec;
     spec.model_sha256 = model->sha256;
-    spec.device_id = "cpu";
+    spec.device_id = device_id;
     spec.limit.cap = GiB(1);
     spec.task = SearchOptions{8, 1000, 1};
     std::promise<std::string> id;
@@ -83,6 +84,17 @@ TEST_F(ProbeProcessesTest, FindWhatFitsUnderTheCap) {
   ASSERT_EQ(tighter->state, ProbeState::kSucceeded);
   EXPECT_EQ(tighter->plan->answer.safe_batch, 102);  // 1023 MiB / 10 MiB
   EXPECT_TRUE(tighter->plan->verified);
+}
+
+// A driver that would rather spill than fail never says no.
+TEST_F(ProbeProcessesTest, FindWhatFitsWithoutTheHostsMemory) {
+  const auto probe = WaitForEnd(Search(R"({"spills_above": 20})", "GPU-1"));
+  ASSERT_EQ(probe->state, ProbeState::kSucceeded);
+  EXPECT_EQ(probe->plan->answer.safe_batch, 20);
+  EXPECT_EQ(probe->plan->answer.limit, SearchLimit::kMemory);
+  for (const Trial& trial : probe->trials) {
+    EXPECT_EQ(trial.end_class, trial.batch > 20 ? "spilled" : "");
+  }
 }
 
 TEST_F(ProbeProcessesTest, GoOnAndEndRightAfterAWorkerWasKilled) {

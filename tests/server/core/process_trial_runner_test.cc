@@ -128,6 +128,18 @@ TEST_F(ProcessTrialRunnerTest, TellsThatMemoryRanOut) {
   EXPECT_EQ(trial.message, "out of memory in step 1");
 }
 
+// 25 GB/s of 4,800, as the scripted worker has it.
+TEST_F(ProcessTrialRunnerTest, TakesMemoryThatSpilledForMemoryThatRanOut) {
+  const Trial trial = RunOk(OnGpu(OrderOf(R"({"spills_above": 7})")));
+  EXPECT_EQ(trial.outcome, TrialOutcome::kOutOfMemory);
+  EXPECT_EQ(trial.end_class, "spilled");
+  EXPECT_THAT(trial.message, HasSubstr("at 25.0 GB/s where the card's own does "
+                                       "4800.0"));
+  EXPECT_EQ(trial.steps.size(), 2u);
+  EXPECT_EQ(RunOk(OnGpu(OrderOf(R"({"spills_above": 8})"))).outcome,
+            TrialOutcome::kFits);
+}
+
 TEST_F(ProcessTrialRunnerTest, TellsTheModelsOwnWords) {
   const Trial failed = RunOk(Order("model fails"));
   EXPECT_EQ(failed.outcome, TrialOutcome::kModelFailed);

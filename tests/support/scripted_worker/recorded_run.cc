@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -41,14 +43,34 @@ int64_t Rounded(uint64_t bytes) {
   return static_cast<int64_t>((std::max<uint64_t>(bytes, 1) + 511) / 512 * 512);
 }
 
-// The peaks of each phase, from a trace's records.
+// The names of a trace, in the order of their ids.
+std::vector<std::string> NamesOf(const std::string& trace,
+                                 const TraceHeader& header) {
+  std::vector<std::string> names;
+  size_t at = gpu::kTraceNamesOffset;
+  for (uint32_t i = 0; i < header.name_count; ++i) {
+    uint16_t length = 0;
+    if (at + sizeof(length) > gpu::kTraceRecordsOffset) Give("names run over");
+    std::memcpy(&length, trace.data() + at, sizeof(length));
+    at += sizeof(length);
+    if (at + length > gpu::kTraceRecordsOffset) Give("names run over");
+    names.push_back(trace.substr(at, length));
+    at += length;
+  }
+  return names;
+}
+
+// The peaks of the load and of each step, from a trace's records.
 class PhasePeaks {
  public:
+  explicit PhasePeaks(std::vector<std::string> names)
+      : names_(std::move(names)) {}
+
   void Add(const TraceRecord& record) {
     const auto bytes = static_cast<int64_t>(record.bytes);
     switch (record.event) {
       case TraceEvent::kPhase:
-        peaks_.push_back(now_);
+        if (!IsPart(record.name)) peaks_.push_back(now_);
         return;
       case TraceEvent::kAlloc:
         blocks_[record.address] = bytes;
@@ -78,6 +100,12 @@ class PhasePeaks {
   std::vector<Peaks> Take() { return std::move(peaks_); }
 
  private:
+  // Of the step before it, such as step0/forward.
+  bool IsPart(uint32_t name) const {
+    return names_.at(name).find('/') != std::string::npos;
+  }
+
+  const std::vector<std::string> names_;
   Peaks now_ = {{}, {}, {}, Bytes(0)};
   std::map<uint64_t, int64_t> blocks_;  // requested bytes, by address
   std::vector<Peaks> peaks_;
@@ -91,6 +119,14 @@ std::optional<std::string> ReadIfThere(const std::string& path) {
   return std::nullopt;
 }
 
+// The array in the file `name` of `folder`; empty if there is no such file.
+nlohmann::json RoundsIn(const std::string& folder, const std::string& name) {
+  const std::optional<std::string> text = ReadIfThere(folder + "/" + name);
+  auto rounds = nlohmann::json::parse(text.value_or("[]"), nullptr, false);
+  if (!rounds.is_array()) Give(folder + "/" + name + " is no array");
+  return rounds;
+}
+
 std::string KeyOf(const DistinctCall& call) {
   return call.operator_name + WriteCallText(call);
 }
@@ -101,13 +137,17 @@ RecordedRun::RecordedRun(std::string trace) : trace_(std::move(trace)) {
   if (trace_.size() < gpu::kTraceRecordsOffset) Give("a trace is cut off");
   TraceHeader header = {};
   std::memcpy(&header, trace_.data(), sizeof(header));
-  PhasePeaks peaks;
+  if ((trace_.size() - gpu::kTraceRecordsOffset) / sizeof(TraceRecord) <
+      header.record_count) {
+    Give("a trace is cut off");
+  }
+  PhasePeaks peaks(NamesOf(trace_, header));
   for (uint64_t i = 0; i < header.record_count; ++i) {
-    TraceRecord record = {};
-    std::memcpy(&record,
-                trace_.data() + gpu::kTraceRecordsOffset + i * sizeof(record),
-                sizeof(record));
-    peaks.Add(record);
+    std::array<char, sizeof(TraceRecord)> bytes;
+    std::memcpy(bytes.data(),
+                trace_.data() + gpu::kTraceRecordsOffset + i * bytes.size(),
+                bytes.size());
+    peaks.Add(std::bit_cast<TraceRecord>(bytes));
   }
   phases_ = peaks.Take();
   if (phases_.size() < 2) Give("a trace has no step");
@@ -133,14 +173,21 @@ void RecordedRun::WriteTrace(int descriptor) const {
   }
 }
 
+std::optional<gpu::Report> RecordedReport(const std::string& folder,
+                                          int64_t batch) {
+  for (const auto& round : RoundsIn(folder, "reports.json")) {
+    const auto asked = Taken(gpu::DecodeDaemonMessage(round["order"].dump()));
+    if (std::get<gpu::TrialRequest>(asked).batch != batch) continue;
+    const auto told = Taken(gpu::DecodeWorkerMessage(round["report"].dump()));
+    return std::get<gpu::Report>(told);
+  }
+  return std::nullopt;
+}
+
 gpu::CallsReport RecordedResults(const std::string& folder,
                                  const gpu::RunCalls& order) {
   std::map<std::string, gpu::CallResult> known;
-  const std::optional<std::string> text = ReadIfThere(folder + "/calls.json");
-  const auto rounds =
-      nlohmann::json::parse(text.value_or("[]"), nullptr, false);
-  if (!rounds.is_array()) Give(folder + "/calls.json is no array");
-  for (const auto& round : rounds) {
+  for (const auto& round : RoundsIn(folder, "calls.json")) {
     const auto asked = Taken(gpu::DecodeDaemonMessage(round["order"].dump()));
     const auto told = Taken(gpu::DecodeWorkerMessage(round["report"].dump()));
     const auto& calls = std::get<gpu::RunCalls>(asked).calls;

@@ -59,6 +59,7 @@ void SetMember(Script& script, const std::string& name, const json& value) {
       sets("peak_bytes", script.peak_bytes) ||
       sets("limit_batch", script.limit_batch) ||
       sets("oom_batches", script.oom_batches) ||
+      sets("spills_above", script.spills_above) ||
       sets("traced_batch", script.traced_batch) ||
       sets("scratch_per_sample", script.scratch_per_sample) ||
       sets("scratch_until", script.scratch_until) ||

@@ -6,6 +6,7 @@
 //   peak_bytes        {"8": bytes}: what a step takes at these batches instead
 //   limit_batch       larger batches run out of memory whatever the cap
 //   oom_batches       and so do these
+//   spills_above      larger batches run, on a GPU in the host's memory
 //   traced_batch      the batch that the archive says it was traced at
 //   scratch_per_sample  what a convolution takes besides and gives back, for each
 //   scratch_until     sample up to this number
@@ -22,7 +23,8 @@
 //                     (recorded_run.h), to be told again
 //   once              path of a marker file: the situation is met only by the
 //                     worker that makes it, the others behave
-//   gate              path of a fifo, for the situation `waits at the gate`
+//   gate              path of a fifo, for the situations `waits at the gate` and
+//                     `runs out at the gate`, which is out of memory then
 //   log               path of a file that gets a line `pid batch` a run, and
 //                     `pid prepare`, `pid calls`
 //
@@ -45,6 +47,7 @@ struct Script {
   std::map<std::string, int64_t> peak_bytes;
   int64_t limit_batch = INT64_MAX;
   std::set<int64_t> oom_batches;
+  int64_t spills_above = INT64_MAX;
   std::optional<int64_t> traced_batch;
   int64_t scratch_per_sample = 0;
   int64_t scratch_until = INT64_MAX;

@@ -132,7 +132,7 @@ TEST_F(ProbeCallsTest, RefusesAConvolutionsScratchUntilItFails) {
 }
 
 TEST_F(ProbeCallsTest, StopsAtEightPlans) {
-  for (uint64_t scratch = 20 * 512; scratch > 0; scratch -= 512) {
+  for (uint64_t scratch = 10240; scratch > 0; scratch -= 512) {
     runner_.scratches.push_back(scratch);
   }
   const CallsReport report = Probe({Call("aten::convolution", true)});

@@ -43,6 +43,9 @@ class CountingDevice : public Device {
             .failed_requests = 10 * spans_};
   }
   absl::StatusOr<Settled> State() override { return state; }
+  std::optional<MemorySpeed> ReadSpeed() override {
+    return MemorySpeed{.slowest = 1, .peak = 2, .absence = ""};
+  }
 
   absl::StatusOr<Settled> state = Settled{.reserved = Bytes(77),
                                           .device_free = std::nullopt,
@@ -113,6 +116,8 @@ TEST_F(RunTrialTest, ReportsLoadAndEachStep) {
   EXPECT_EQ(report.load_peaks, PeaksOf(100));
   EXPECT_EQ(report.load_allocation_retries, 1);
   EXPECT_EQ(report.load_failed_requests, 10);
+  EXPECT_EQ(report.memory_speed,
+            (MemorySpeed{.slowest = 1, .peak = 2, .absence = ""}));
   ASSERT_EQ(report.steps.size(), 2u);
   EXPECT_EQ(report.steps[0].peaks, PeaksOf(200));
   EXPECT_EQ(report.steps[1].peaks, PeaksOf(300));
