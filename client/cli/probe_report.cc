@@ -219,6 +219,10 @@ std::string PlanReport(const v1::Probe& probe) {
   }
   if (plan.verdict() == v1::PLAN_VERDICT_FOUND) {
     table.AddRow({"stopped by", StopWords(plan)});
+    if (plan.limit() != v1::SEARCH_LIMIT_OTHER_FAILURE &&
+        !plan.limit_message().empty()) {
+      table.AddRow({"though", plan.limit_message()});
+    }
   } else if (!plan.limit_message().empty()) {
     table.AddRow({"because", plan.limit_message()});
   }

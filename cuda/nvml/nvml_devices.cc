@@ -19,12 +19,31 @@ namespace {
 constexpr unsigned int kSpareProcesses = 16;
 constexpr int kListAttempts = 4;
 
+// Above what any device has (an H200: 0.14 TiB). A counter gone wrong has said
+// 17 TB (HAMi#1181).
+constexpr unsigned long long kMostBytes = 4ULL << 40;
+
 using ProcessListCall = NvmlReturn (*)(NvmlDevice, unsigned int*, NvmlProcess*);
-// By pid, what each holds; unset if the driver does not say.
+// By pid, what each holds; unset if the driver does not say, or says more than
+// there is.
 using HeldByPid = std::map<int64_t, std::optional<Bytes>>;
 
 Bytes ToBytes(unsigned long long count) {
   return Bytes(static_cast<int64_t>(count));
+}
+
+// kUnavailable for figures that cannot be: no answer is better than a wrong one.
+absl::Status CheckMemory(const NvmlMemory& memory) {
+  if (memory.total <= kMostBytes && memory.reserved <= memory.total &&
+      memory.used <= memory.total && memory.free <= memory.total) {
+    return absl::OkStatus();
+  }
+  return absl::UnavailableError(
+      absl::StrCat("nvmlDeviceGetMemoryInfo_v2 says what cannot be: total ",
+                   memory.total, " bytes, reserved ", memory.reserved,
+                   ", used ", memory.used, ", free ", memory.free,
+                   "; compare with nvidia-smi, and reset the GPU or reload the "
+                   "driver if that says the same"));
 }
 
 // Adds the processes that `call` lists. A process with compute and graphics
@@ -61,7 +80,8 @@ void ReadProcesses(const NvmlFunctions& nvml, NvmlDevice handle,
       AddProcesses(nvml.DeviceGetGraphicsRunningProcesses, handle, held);
   bool all_known = compute_listed && graphics_listed;
   Bytes sum;
-  for (const auto& [pid, bytes] : held) {
+  for (auto& [pid, bytes] : held) {
+    if (bytes > device.total) bytes.reset();
     device.processes.push_back({.pid = pid, .name = "", .used = bytes});
     all_known = all_known && bytes.has_value();
     sum += bytes.value_or(Bytes(0));
@@ -220,6 +240,7 @@ class OpenNvmlDevices final : public NvmlDevices {
     MEMPLAN_RETURN_IF_ERROR(
         library_->Check(nvml().DeviceGetMemoryInfo(handle, &memory),
                         "nvmlDeviceGetMemoryInfo_v2"));
+    MEMPLAN_RETURN_IF_ERROR(CheckMemory(memory));
     device.total = ToBytes(memory.total);
     device.driver_reserve = ToBytes(memory.reserved);
     device.used = ToBytes(memory.used);

@@ -62,7 +62,8 @@ class Search {
         repeat_(std::max(options.repeat, 0)),
         trials_(trials),
         table_(trials, max_batch_),
-        smallest_failing_(table_.SmallestFailing()) {}
+        least_(LeastBatch()),
+        smallest_failing_(table_.SmallestFailing(least_)) {}
 
   SearchDecision Decide() const {
     if (auto decision = EndIfTheSandboxRefused()) return *decision;
@@ -83,6 +84,21 @@ class Search {
 
   const Trial& DecidingTrial(int64_t batch) const {
     return trials_[table_.Find(batch)->deciding_trial];
+  }
+
+  // The smallest batch that counts: 2 where 1 failed in the model though a larger
+  // batch got as far as the limit of memory. Batch normalisation in training
+  // refuses one sample, and that says nothing of others.
+  int64_t LeastBatch() const {
+    if (table_.StateOf(1) != BatchState::kFailed) return 1;
+    if (DecidingTrial(1).outcome != TrialOutcome::kModelFailed) return 1;
+    const bool larger_got_on =
+        std::any_of(trials_.begin(), trials_.end(), [&](const Trial& trial) {
+          return trial.batch > 1 && trial.batch <= max_batch_ &&
+                 (trial.outcome == TrialOutcome::kFits ||
+                  trial.outcome == TrialOutcome::kOutOfMemory);
+        });
+    return larger_got_on ? 2 : 1;
   }
 
   // The end `end` without a safe batch, for what `trial` showed.
@@ -205,7 +221,7 @@ class Search {
 
   // `lower` runs (0: nothing does), the answer is below `upper`.
   MaybeDecision DecideBetween(int64_t lower, int64_t upper) const {
-    if (smallest_failing_ == 1) return EndByFailure(DecidingTrial(1));
+    if (smallest_failing_ == least_) return EndByFailure(DecidingTrial(least_));
     if (lower + 1 == upper) return std::nullopt;
     return RunBatch{BatchBetween(lower, upper), TrialPurpose::kSearch};
   }
@@ -214,14 +230,14 @@ class Search {
     const bool nothing_failed = smallest_failing_ == 0;
     if (nothing_failed && lower < first_batch_) return first_batch_;
     if (nothing_failed) return std::min(lower * 2, max_batch_);
-    if (lower == 0) return 1;
+    if (lower == 0) return least_;
     return lower + (upper - lower) / 2;
   }
 
   MaybeDecision DecideNeighbours(int64_t answer) const {
     for (int64_t offset : {-2, -1, 1, 2}) {
       const int64_t batch = answer + offset;
-      if (batch < 1 || batch > max_batch_ || IsBehindWall(batch)) continue;
+      if (batch < least_ || batch > max_batch_ || IsBehindWall(batch)) continue;
       if (table_.StateOf(batch) == BatchState::kUnknown) {
         return RunBatch{batch, TrialPurpose::kNeighbour};
       }
@@ -229,10 +245,12 @@ class Search {
     return std::nullopt;
   }
 
-  // True if `batch` or a smaller one failed for another reason than memory.
+  // True if `batch` or a smaller one that counts failed for another reason than
+  // memory.
   bool IsBehindWall(int64_t batch) const {
     for (const auto& [candidate, record] : table_.records()) {
       if (candidate > batch) return false;
+      if (candidate < least_) continue;
       if (record.state == BatchState::kFailed &&
           DecidingTrial(candidate).outcome != TrialOutcome::kOutOfMemory) {
         return true;
@@ -251,6 +269,7 @@ class Search {
     answer.end = SearchEnd::kFound;
     answer.safe_batch = batch;
     answer.verifying_trials = table_.Find(batch)->runs - 1;
+    if (least_ > 1) answer.message = Describe(DecidingTrial(1));
     if (smallest_failing_ == 0) {
       answer.limit = SearchLimit::kMaxBatch;
       return answer;
@@ -261,7 +280,9 @@ class Search {
       answer.limit = SearchLimit::kMemory;
     } else {
       answer.limit = SearchLimit::kOtherFailure;
-      answer.message = Describe(failure);
+      answer.message =
+          absl::StrCat(Describe(failure), answer.message.empty() ? "" : "; ",
+                       answer.message);
     }
     return answer;
   }
@@ -271,7 +292,8 @@ class Search {
   const int repeat_;
   const std::span<const Trial> trials_;
   const BatchTable table_;
-  const int64_t smallest_failing_;  // 0 if none
+  const int64_t least_;
+  const int64_t smallest_failing_;  // of those that count; 0 if none
 };
 
 }  // namespace

@@ -53,7 +53,9 @@ struct SearchAnswer {
   int64_t safe_batch = 0;    // 0 unless kFound or kFixedBatch
   int verifying_trials = 0;  // fresh runs of the answer, after the first
   SearchLimit limit = SearchLimit::kMemory;
-  std::string message;  // what failed, unless memory alone decided
+  // What failed, unless memory alone decided; of kFound with another limit, that
+  // batch 1 fails in the model.
+  std::string message;
   // Larger batches that ran although a smaller one failed.
   std::vector<int64_t> unsafe_running_batches;
   friend bool operator==(const SearchAnswer&, const SearchAnswer&) = default;
@@ -73,7 +75,9 @@ inline constexpr size_t kMaxSearchTrials = 200;
 // known to fail unless it is above `max_batch`.
 //
 // The first batch that runs out of memory is followed by batch 1, so that
-// "nothing fits" takes two trials. A model that refuses a shape after exactly
+// "nothing fits" takes two trials. Batch 1 is left out of all this where it
+// failed in the model though a larger batch ran or ran out of memory: some
+// models refuse one sample. A model that refuses a shape after exactly
 // one batch ran, or that was traced at another batch which then runs, has that
 // batch baked in. Ends with kFailed after kMaxSearchTrials at the latest.
 SearchDecision DecideNext(const SearchOptions& options,

@@ -61,9 +61,9 @@ BatchState BatchTable::StateOf(int64_t batch) const {
   return record == nullptr ? BatchState::kUnknown : record->state;
 }
 
-int64_t BatchTable::SmallestFailing() const {
-  for (const auto& [batch, record] : records_) {
-    if (record.state == BatchState::kFailed) return batch;
+int64_t BatchTable::SmallestFailing(int64_t from) const {
+  for (auto it = records_.lower_bound(from); it != records_.end(); ++it) {
+    if (it->second.state == BatchState::kFailed) return it->first;
   }
   return 0;
 }

@@ -43,8 +43,8 @@ class BatchTable {
   // All batches run, smallest first.
   const std::map<int64_t, BatchRecord>& records() const { return records_; }
 
-  // 0 if there is none.
-  int64_t SmallestFailing() const;
+  // Each is 0 if there is none. The smallest failing is at least `from`.
+  int64_t SmallestFailing(int64_t from = 1) const;
   int64_t LargestRunningBelow(int64_t batch) const;
 
  private:

@@ -83,6 +83,14 @@ std::optional<Bytes> BytesForTwo(const Probe& probe, const Device& device) {
   return *left >= needed ? std::optional(needed) : std::nullopt;
 }
 
+Bytes BytesAwaited(const Probe& probe, const Device& device) {
+  const Bytes needed = BytesNeeded(probe);
+  if (device.is_cpu || !device.total) return needed;
+  const Bytes usable = *device.total - device.driver_reserve.value_or(Bytes(0));
+  if (needed <= usable) return needed;
+  return usable - std::min(device.unattributed.value_or(Bytes(0)), usable);
+}
+
 std::optional<WaitingFor> WhatIsMissing(const Probe& probe,
                                         const DeviceReading& reading) {
   const std::string& id = probe.spec.device_id;
@@ -106,10 +114,16 @@ std::optional<WaitingFor> WhatIsMissing(const Probe& probe,
         absl::StrCat("the probe is to run alone on ", id, Holders(device))};
   }
   const std::optional<Bytes> left = LeftOn(device);
-  if (!left || *left >= BytesNeeded(probe)) return std::nullopt;
-  return WaitingFor{WaitingReason::kRoom,
-                    absl::StrCat(id, " has ", FormatBytes(*left), " left; ",
-                                 NeedWords(probe), Holders(device))};
+  const Bytes awaited = BytesAwaited(probe, device);
+  if (!left || *left >= awaited) return std::nullopt;
+  return WaitingFor{
+      WaitingReason::kRoom,
+      absl::StrCat(id, " has ", FormatBytes(*left), " left; ", NeedWords(probe),
+                   awaited < BytesNeeded(probe)
+                       ? ", more than it has in all, so that it "
+                         "starts when all others have gone"
+                       : "",
+                   Holders(device))};
 }
 
 std::optional<Bytes> LeftOn(const DeviceReading& reading) {

@@ -38,6 +38,11 @@ struct HeldRoom {
   bool is_for_two = false;  // BytesForTwo, else BytesNeeded
 };
 
+// What of it `probe` waits for on `device`: all of it, or, on a GPU that could never
+// have that much, what it has when no process known is on it. Then the run itself
+// shows whether it fits; else such a probe would wait for good.
+Bytes BytesAwaited(const Probe& probe, const Device& device);
+
 // What `probe` waits for, or nothing if it may start; `reading` is of its device.
 // A device whose free memory the driver does not give is taken to have room.
 std::optional<WaitingFor> WhatIsMissing(const Probe& probe,

@@ -227,7 +227,7 @@ ProbeJobs::Options::Room Daemon::HoldRoom(const Probe& probe,
     }
   }
   auto held =
-      admission_->Hold(device, BytesNeeded(probe), !cap && !budget, holder);
+      admission_->Hold(device, BytesAwaited(probe, device), !cap && !budget, holder);
   if (auto* words = std::get_if<std::string>(&held)) {
     return WaitingFor{WaitingReason::kRoom, std::move(*words)};
   }

@@ -139,6 +139,7 @@ class IntegrationTest(unittest.TestCase):
     """A test with a folder of its own and, once asked for, a daemon."""
 
     worker = SCRIPTED_WORKER
+    patience = PATIENCE  # seconds for one run of memplan
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="memplan-it-"))
@@ -192,7 +193,7 @@ class IntegrationTest(unittest.TestCase):
     def memplan(self, *arguments, code=DONE):
         """Runs memplan to its end and returns what it wrote: (stdout, stderr)."""
         result = subprocess.run(self.command(*arguments), env=self.environment, text=True,
-                                capture_output=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+                                capture_output=True, timeout=self.patience, stdin=subprocess.DEVNULL)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result.stdout, result.stderr
 

@@ -1,5 +1,7 @@
 #include "cuda/worker/trial/ending.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -29,18 +31,34 @@ EndKind KindOf(EndClass end_class) {
   }
 }
 
-// What follows the last line that begins with the name of an error, as in
-// `RuntimeError: …` or `torch.jit.Error: …`; all of `text` if none does.
+// How much of `line` is the name of an error, its colon and a space included, as
+// in `RuntimeError: …`, `torch.jit.Error: …` or `builtins.ValueError: …`; else 0.
+size_t ErrorNameLength(std::string_view line) {
+  const size_t colon = line.find(": ");
+  if (colon == std::string_view::npos) return 0;
+  const std::string_view name = line.substr(0, colon);
+  const bool is_name = std::all_of(name.begin(), name.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' ||
+           c == '.';
+  });
+  if (!is_name) return 0;
+  return name.ends_with("Error") || name.ends_with("Exception") ? colon + 2 : 0;
+}
+
+// What follows the name in the last line that begins with one; all of `text` if
+// none does.
 std::string_view AfterLastErrorName(std::string_view text) {
-  std::string_view found = text;
-  for (const std::string_view name :
-       {"RuntimeError: ", "torch.jit.Error: ", "AssertionError: "}) {
-    const size_t at = text.rfind(name);
-    if (at == std::string_view::npos) continue;
-    const std::string_view rest = text.substr(at + name.size());
-    if (found.size() == text.size() || rest.size() < found.size()) found = rest;
+  size_t begin = text.size();
+  while (begin > 0) {
+    const size_t newline = text.rfind('\n', begin - 1);
+    const size_t line = newline == std::string_view::npos ? 0 : newline + 1;
+    const std::string_view rest = text.substr(line);
+    if (const size_t name = ErrorNameLength(rest); name > 0) {
+      return rest.substr(name);
+    }
+    begin = newline == std::string_view::npos ? 0 : newline;
   }
-  return found;
+  return text;
 }
 
 // The text before what torch appends: C++ frames, guesses at the cause.

@@ -4,6 +4,8 @@
 //   (unset)                two GPUs; pid 4242 computes and draws on the first
 //   mig                    the second is in MIG mode and has one instance
 //   second_gpu_lost        the second answers GPU_IS_LOST to everything
+//   absurd_total           the first GPU is said to have 16 TiB
+//   absurd_process         so is a process to hold
 //   no_process_memory      the driver does not say what a process holds
 //   many_processes         forty processes, more than a first guess has room
 //                          for
@@ -33,6 +35,7 @@ constexpr auto kGpuIsLost = static_cast<NvmlReturn>(15);
 constexpr auto kUnknown = static_cast<NvmlReturn>(999);
 constexpr auto kVersionMismatch = static_cast<NvmlReturn>(25);
 constexpr unsigned long long kMiB = 1ULL << 20;
+constexpr unsigned long long kAbsurdBytes = 1ULL << 44;
 
 constexpr unsigned int kInstance = 2;
 
@@ -145,6 +148,7 @@ NvmlReturn nvmlDeviceGetMemoryInfo_v2(NvmlDevice device, NvmlMemory* memory) {
   if (memory->version != kNvmlMemoryVersion) return kVersionMismatch;
   if (device->index == 1 && Plays("second_gpu_hangs")) WaitAtTheGate();
   memory->total = (device->index == kInstance ? 400 : 1000) * kMiB;
+  if (device->index == 0 && Plays("absurd_total")) memory->total = kAbsurdBytes;
   memory->reserved = 100 * kMiB;
   memory->used = device->index == 0 ? 300 * kMiB : 0;
   memory->free = memory->total - memory->reserved - memory->used;
@@ -167,8 +171,9 @@ NvmlReturn nvmlDeviceGetComputeRunningProcesses_v3(NvmlDevice device,
   two[0].pid = 77;
   two[0].used_gpu_memory = 90 * kMiB;
   two[1].pid = 4242;
-  two[1].used_gpu_memory =
-      Plays("no_process_memory") ? kNvmlNotAvailable : 200 * kMiB;
+  two[1].used_gpu_memory = Plays("no_process_memory") ? kNvmlNotAvailable
+                           : Plays("absurd_process")  ? kAbsurdBytes
+                                                      : 200 * kMiB;
   return List(two, 2, count, to);
 }
 
@@ -180,8 +185,9 @@ NvmlReturn nvmlDeviceGetGraphicsRunningProcesses_v3(NvmlDevice device,
   }
   NvmlProcess one = {};
   one.pid = 4242;
-  one.used_gpu_memory =
-      Plays("no_process_memory") ? kNvmlNotAvailable : 200 * kMiB;
+  one.used_gpu_memory = Plays("no_process_memory") ? kNvmlNotAvailable
+                        : Plays("absurd_process")  ? kAbsurdBytes
+                                                   : 200 * kMiB;
   return List(&one, 1, count, to);
 }
 

@@ -10,6 +10,7 @@
 namespace memplan::gpu {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::Eq;
 using testing::Field;
@@ -109,6 +110,25 @@ TEST_F(NvmlDevicesTest, LeavesWhatTheDriverDoesNotSayUnset) {
   EXPECT_THAT(devices[0].processes[1],
               AllOf(Field(&DeviceProcess::pid, 4242),
                     Field(&DeviceProcess::used, Eq(std::nullopt))));
+  EXPECT_EQ(devices[0].unattributed, std::nullopt);
+  EXPECT_THAT(devices[0].used, Optional(MiB(300)));
+}
+
+TEST_F(NvmlDevicesTest, Case63AnAbsurdTotalIsNoFigure) {
+  const std::vector<Device> devices = ReadIn("absurd_total");
+  EXPECT_EQ(devices[0].id, "GPU-aaaa");
+  EXPECT_EQ(devices[0].total, std::nullopt);
+  EXPECT_EQ(devices[0].free, std::nullopt);
+  EXPECT_THAT(devices[0].read_error, HasSubstr("says what cannot be: total "
+                                               "17592186044416 bytes"));
+}
+
+TEST_F(NvmlDevicesTest, Case63AProcessHoldsNoMoreThanThereIs) {
+  const std::vector<Device> devices = ReadIn("absurd_process");
+  ASSERT_THAT(devices[0].processes, SizeIs(2));
+  EXPECT_THAT(devices[0].processes,
+              Contains(AllOf(Field(&DeviceProcess::pid, 4242),
+                             Field(&DeviceProcess::used, Eq(std::nullopt)))));
   EXPECT_EQ(devices[0].unattributed, std::nullopt);
   EXPECT_THAT(devices[0].used, Optional(MiB(300)));
 }

@@ -191,6 +191,49 @@ class Reaching(nn.Module):
         return x + torch.from_file(self.path, False, 4).sum()
 
 
+class ImageHead(nn.Module):
+    """A convolution and a linear layer over all it gives (lightning#20231, smaller)."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 16, 3)
+        self.head = nn.Linear(16 * 62 * 62, 10)
+
+    def forward(self, x):
+        return self.head(self.conv(x).flatten(1))
+
+
+class Padded(nn.Module):
+    """Runs over as many rows as the lengths say (lightning#9625)."""
+
+    def __init__(self):
+        super().__init__()
+        self.gru = nn.GRU(8, 16, batch_first=True)
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
+        return nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], batch_first=True)[0]
+
+
+class BakedCell(nn.Module):
+    """Its first state is a constant of two rows (pytorch#59530)."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(4, 8)
+
+    def forward(self, x):
+        state = torch.zeros(2, 8)
+        return self.cell(x, (state, state))[0]
+
+
+class Kept(nn.Module):
+    """What it takes depends on what it sees, as where objects are dense."""
+
+    def forward(self, x, keep):
+        return x[keep].sin().cos().sum()
+
+
 def trace(module, *example, training=False):
     return torch.jit.trace(module.train(training), example, check_trace=False)
 
@@ -217,6 +260,11 @@ def models():
     yield "frozen", torch.jit.freeze(trace(Linear4(), row).eval())
     yield "scripted", torch.jit.script(Scripted())
     yield "endless", torch.jit.script(Endless())
+    yield "image_head", trace(ImageHead(), torch.zeros(2, 3, 64, 64))
+    yield "padded", torch.jit.script(Padded())
+    yield "baked_cell", trace(BakedCell(), row)
+    yield "normed", torch.jit.script(Dropping())
+    yield "kept", torch.jit.script(Kept())
     yield "reads_passwd", torch.jit.script(Reaching("/etc/passwd"))
     yield "opens_socket", torch.jit.script(Reaching("/misbehave/socket"))
     yield "kills_parent", torch.jit.script(Reaching("/misbehave/kill"))

@@ -75,6 +75,7 @@ struct Tally {
   int runs = 0;
   int failures = 0;  // deaths excepted
   int deaths = 0;
+  int model_failures = 0;
   int trials = 0;
   bool Failed() const { return failures > 0 || deaths > 1; }
   bool Runs() const { return runs > 0 && !Failed(); }
@@ -92,6 +93,7 @@ std::map<int64_t, Tally> TalliesOf(const std::vector<Trial>& trials) {
     } else {
       ++tally.failures;
     }
+    tally.model_failures += trial.outcome == TrialOutcome::kModelFailed ? 1 : 0;
   }
   return tallies;
 }
@@ -99,10 +101,15 @@ std::map<int64_t, Tally> TalliesOf(const std::vector<Trial>& trials) {
 void CheckFound(const SearchOptions& options, const SearchRun& run) {
   std::map<int64_t, Tally> tallies = TalliesOf(run.trials);
   const int64_t safe = run.answer.safe_batch;
-  EXPECT_GE(safe, 1);
+  // A batch of 1 that the model refuses says nothing of others.
+  const bool leaves_out_1 =
+      tallies[1].Failed() && tallies[1].model_failures > 0;
+  if (leaves_out_1) tallies.erase(1);
+  const int64_t least = leaves_out_1 ? 2 : 1;
+  EXPECT_GE(safe, least);
   EXPECT_EQ(tallies[safe].runs, 1 + options.repeat);
   EXPECT_EQ(run.answer.verifying_trials, options.repeat);
-  for (int64_t batch = std::max<int64_t>(safe - 2, 1); batch <= safe; ++batch) {
+  for (int64_t batch = std::max(safe - 2, least); batch <= safe; ++batch) {
     EXPECT_TRUE(tallies[batch].Runs()) << batch;
   }
   for (const auto& [batch, tally] : tallies) {
@@ -115,7 +122,7 @@ void CheckFound(const SearchOptions& options, const SearchRun& run) {
   EXPECT_LT(safe, options.max_batch);
   EXPECT_TRUE(tallies[safe + 1].Failed());
   EXPECT_EQ(run.answer.message.empty(),
-            run.answer.limit == SearchLimit::kMemory);
+            run.answer.limit == SearchLimit::kMemory && !leaves_out_1);
   std::vector<int64_t> unsafe;
   for (const auto& [batch, tally] : tallies) {
     if (batch > safe && tally.Runs()) unsafe.push_back(batch);
@@ -143,7 +150,8 @@ void CheckNone(const SearchRun& run) {
 }
 
 // A batch at or above one that failed for another reason than memory is not
-// tried, but for the repeats of a batch that is baked in.
+// tried, but for the repeats of a batch that is baked in, and above a batch of 1
+// that the model refuses.
 void CheckWalls(const std::vector<Trial>& trials) {
   int64_t wall = INT64_MAX;
   std::map<int64_t, int> deaths;
@@ -152,8 +160,9 @@ void CheckWalls(const std::vector<Trial>& trials) {
         << trial.batch << " was tried above " << wall;
     const bool second_death =
         trial.outcome == TrialOutcome::kWorkerDied && ++deaths[trial.batch] > 1;
-    if (trial.outcome == TrialOutcome::kModelFailed ||
-        trial.outcome == TrialOutcome::kTimedOut || second_death) {
+    const bool refused =
+        trial.outcome == TrialOutcome::kModelFailed && trial.batch > 1;
+    if (refused || trial.outcome == TrialOutcome::kTimedOut || second_death) {
       wall = std::min(wall, trial.batch);
     }
   }

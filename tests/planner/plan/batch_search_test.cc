@@ -236,6 +236,35 @@ TEST(BatchSearchTest, FailsInTwoTrialsIfNoBatchRunsForAnotherReason) {
 
 // Failures that are no lack of memory.
 
+// As batch normalisation in training does.
+TEST(BatchSearchTest, LeavesOutABatchOfOneThatTheModelRefuses) {
+  const auto up_to_five = [](const RunBatch& order, int) {
+    if (order.batch == 1) return Ended(kModel, "more than 1 value expected");
+    return Ended(order.batch <= 5 ? kFits : kOom);
+  };
+  const SearchRun run = RunAgainst(up_to_five);
+  EXPECT_THAT(run.Batches(), ElementsAre(8, 1, 2, 5, 6, 3, 4, 7, 5));
+  const std::string message =
+      "batch 1 failed in the model: more than 1 value expected";
+  EXPECT_EQ(run.answer,
+            Answer(SearchEnd::kFound, 5, 1, SearchLimit::kMemory, message));
+  // It comes last where the largest allowed batch is that small.
+  SearchOptions small;
+  small.max_batch = 3;
+  const SearchRun allowed = RunSearch(small, up_to_five, kMostTrials);
+  EXPECT_THAT(allowed.Batches(), ElementsAre(3, 1, 2, 3));
+  EXPECT_EQ(allowed.answer,
+            Answer(SearchEnd::kFound, 3, 1, SearchLimit::kMaxBatch, message));
+}
+
+TEST(BatchSearchTest, SaysThatNothingFitsIfOneIsRefusedAndTwoDoNotFit) {
+  const SearchRun run = RunAgainst([](const RunBatch& order, int) {
+    return Ended(order.batch == 1 ? kModel : kOom);
+  });
+  EXPECT_THAT(run.Batches(), ElementsAre(8, 1, 2));
+  EXPECT_EQ(run.answer.end, SearchEnd::kDoesNotFit);
+}
+
 TEST(BatchSearchTest, TakesATimeoutAsAWall) {
   // 11 is the first that takes too long; 12 and above are never tried.
   const SearchRun run = RunAgainst([](const RunBatch& order, int) {

@@ -113,6 +113,28 @@ TEST_F(DeviceRoomTest, WithoutALimitAContextIsEnoughToBegin) {
   EXPECT_THAT(WordsFor(WaitingReason::kRoom), HasSubstr("context alone"));
 }
 
+// The cap is all there is, so that no context is free beside it; or the card is
+// smaller than the context.
+TEST_F(DeviceRoomTest, WhatADeviceCanNeverHaveIsNotWaitedFor) {
+  device_.driver_reserve = MiB(500);
+  device_.unattributed = MiB(20);
+  probe_.spec.limit.cap = GiB(80);
+  EXPECT_EQ(
+      WordsFor(WaitingReason::kRoom),
+      "GPU-1 has 10.0 GiB left; the cap and a context need 80.8 GiB, more "
+      "than it has in all, so that it starts when all others have gone; "
+      "pid 4711 (python) holds 70.0 GiB");
+  device_.processes.clear();
+  device_.free = GiB(80) - MiB(520);
+  EXPECT_FALSE(Missing());
+  device_.free = *device_.free - Bytes(1);
+  EXPECT_TRUE(Missing());
+  probe_.spec.limit.cap.reset();
+  device_.total = MiB(600);
+  device_.free = MiB(80);
+  EXPECT_FALSE(Missing());
+}
+
 TEST_F(DeviceRoomTest, OnTheCpuTheHostsMemoryCounts) {
   UseCpu();
   probe_.spec.limit.cap = GiB(4);

@@ -16,6 +16,7 @@
 #include "tests/support/scripted_worker/channel.h"
 #include "tests/support/scripted_worker/recorded_run.h"
 #include "tests/support/scripted_worker/script.h"
+#include "tests/support/scripted_worker/scripted_failure.h"
 #include "tests/support/scripted_worker/scripted_trial.h"
 
 namespace memplan::testing {
@@ -71,8 +72,12 @@ class ScriptedSession {
     if (situation != "hangs on") EndWithTheDaemon();
     LogStart(*script_, "prepare");
     Misbehave(situation);
+    gpu::Report report;
+    if (FailLoad(*script_, situation, report)) {
+      Send(report);
+      return;
+    }
     if (situation == "model fails") {
-      gpu::Report report;
       report.end = gpu::EndKind::kModelFailed;
       report.message = "the archive has no such tensor";
       report.failed_while_loading = true;

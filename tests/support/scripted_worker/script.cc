@@ -12,9 +12,10 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "tests/support/scripted_model.h"
 
@@ -37,38 +38,58 @@ std::string ScriptText(const std::string& content) {
   return content.substr(begin, content.find('\n', begin) - begin);
 }
 
+template <typename T>
+void Read(const json& value, T& field) {
+  field = value.get<T>();
+}
+template <typename T>
+void Read(const json& value, std::optional<T>& field) {
+  field = value.get<T>();
+}
+
 void SetMember(Script& script, const std::string& name, const json& value) {
-  if (name == "base_bytes") {
-    script.base_bytes = value.get<int64_t>();
-  } else if (name == "bytes_per_sample") {
-    script.bytes_per_sample = value.get<int64_t>();
-  } else if (name == "limit_batch") {
-    script.limit_batch = value.get<int64_t>();
-  } else if (name == "oom_batches") {
-    script.oom_batches = value.get<std::set<int64_t>>();
-  } else if (name == "spills_above") {
-    script.spills_above = value.get<int64_t>();
-  } else if (name == "traced_batch") {
-    script.traced_batch = value.get<int64_t>();
-  } else if (name == "scratch_per_sample") {
-    script.scratch_per_sample = value.get<int64_t>();
-  } else if (name == "scratch_until") {
-    script.scratch_until = value.get<int64_t>();
-  } else if (name == "recorded") {
-    script.recorded = value.get<std::string>();
-  } else if (name == "step_seconds") {
-    script.step_seconds = value.get<double>();
-  } else if (name == "on_batch") {
-    script.on_batch = value.get<std::map<std::string, std::string>>();
-  } else if (name == "once") {
-    script.once = value.get<std::string>();
-  } else if (name == "gate") {
-    script.gate = value.get<std::string>();
-  } else if (name == "log") {
-    script.log = value.get<std::string>();
-  } else {
-    throw std::runtime_error("unknown member " + name);
+  const auto sets = [&](std::string_view member, auto& field) {
+    if (name != member) return false;
+    Read(value, field);
+    return true;
+  };
+  const bool is_member =
+      sets("base_bytes", script.base_bytes) ||
+      sets("bytes_per_sample", script.bytes_per_sample) ||
+      sets("peak_bytes", script.peak_bytes) ||
+      sets("limit_batch", script.limit_batch) ||
+      sets("oom_batches", script.oom_batches) ||
+      sets("spills_above", script.spills_above) ||
+      sets("traced_batch", script.traced_batch) ||
+      sets("scratch_per_sample", script.scratch_per_sample) ||
+      sets("scratch_until", script.scratch_until) ||
+      sets("stranded_bytes", script.stranded_bytes) ||
+      sets("context_bytes", script.context_bytes) ||
+      sets("caught_failures", script.caught_failures) ||
+      sets("device_free", script.device_free) ||
+      sets("recorded", script.recorded) ||
+      sets("step_seconds", script.step_seconds) ||
+      sets("on_batch", script.on_batch) || sets("once", script.once) ||
+      sets("gate", script.gate) || sets("log", script.log);
+  if (!is_member) throw std::runtime_error("unknown member " + name);
+}
+
+// The situation of `batch` itself, else of the nearest `N+` up to it, else `*`;
+// the end if there is none.
+std::map<std::string, std::string>::const_iterator FindBatch(
+    const std::map<std::string, std::string>& on_batch,
+    const std::string& batch) {
+  if (const auto own = on_batch.find(batch); own != on_batch.end()) return own;
+  auto found = on_batch.find("*");
+  int64_t nearest = 0;
+  for (auto it = on_batch.begin(); it != on_batch.end(); ++it) {
+    if (!it->first.ends_with('+')) continue;
+    const int64_t from = std::stoll(it->first);
+    if (from <= nearest || from > std::stoll(batch)) continue;
+    nearest = from;
+    found = it;
   }
+  return found;
 }
 
 }  // namespace
@@ -89,11 +110,9 @@ Script ReadScript(const std::string& path) {
 }
 
 std::string SituationFor(const Script& script, const std::string& order) {
-  auto found = script.on_batch.find(order);
   const bool is_batch = order.find_first_not_of("0123456789") == order.npos;
-  if (found == script.on_batch.end() && is_batch) {
-    found = script.on_batch.find("*");
-  }
+  const auto found = is_batch ? FindBatch(script.on_batch, order)
+                              : script.on_batch.find(order);
   if (found == script.on_batch.end()) return "";
   if (script.once.empty()) return found->second;
   const int marker =

@@ -3,16 +3,22 @@
 //
 //   base_bytes        what the model takes when loaded (1 MiB)
 //   bytes_per_sample  what each sample takes besides (1 MiB)
+//   peak_bytes        {"8": bytes}: what a step takes at these batches instead
 //   limit_batch       larger batches run out of memory whatever the cap
 //   oom_batches       and so do these
 //   spills_above      larger batches run, on a GPU in the host's memory
 //   traced_batch      the batch that the archive says it was traced at
 //   scratch_per_sample  what a convolution takes besides and gives back, for each
 //   scratch_until     sample up to this number
+//   stranded_bytes    what a GPU's segments hold besides, in pieces (0)
+//   context_bytes     what a process holds on a GPU beside its allocator (0)
+//   caught_failures   requests of each step that fail and are made up for (0)
+//   device_free       what the device has free where it throws; else not known
 //   step_seconds      how long each step takes (0)
-//   on_batch          {"16": situation, "*": situation for all others; also
-//                     "prepare" in answer to it, "prepared": right after that,
-//                     "calls"}
+//   on_batch          {"16": situation, "64+": situation for 64 and more, "*":
+//                     situation for all others; also "prepare" in answer to it,
+//                     "prepared": right after that, "calls"}; the situations
+//                     that throw are in scripted_failure.h
 //   recorded          path of a folder with what a real worker recorded
 //                     (recorded_run.h), to be told again
 //   once              path of a marker file: the situation is met only by the
@@ -38,12 +44,17 @@ namespace memplan::testing {
 struct Script {
   int64_t base_bytes = 1 << 20;
   int64_t bytes_per_sample = 1 << 20;
+  std::map<std::string, int64_t> peak_bytes;
   int64_t limit_batch = INT64_MAX;
   std::set<int64_t> oom_batches;
   int64_t spills_above = INT64_MAX;
   std::optional<int64_t> traced_batch;
   int64_t scratch_per_sample = 0;
   int64_t scratch_until = INT64_MAX;
+  int64_t stranded_bytes = 0;
+  int64_t context_bytes = 0;
+  int64_t caught_failures = 0;
+  std::optional<int64_t> device_free;
   double step_seconds = 0;
   std::map<std::string, std::string> on_batch;
   std::string recorded;

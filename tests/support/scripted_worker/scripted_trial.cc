@@ -16,25 +16,27 @@
 #include "planner/plan/trial.h"
 #include "tests/support/scripted_worker/channel.h"
 #include "tests/support/scripted_worker/recorded_run.h"
+#include "tests/support/scripted_worker/scripted_failure.h"
 #include "tests/support/scripted_worker/trace_file.h"
 
 namespace memplan::testing {
 namespace {
 
-constexpr int64_t kDeviceBytes = int64_t{80} << 30;  // of the pretended GPU
+constexpr int64_t kDeviceBytes = int64_t{160} << 30;  // of the pretended GPU
 
 int64_t RoundedUp(int64_t bytes, int64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
 // The peaks of a span that asks for `bytes`, rounded as the allocator does.
-Peaks PeaksOf(int64_t bytes, gpu::DeviceKind device) {
+Peaks PeaksOf(int64_t bytes, gpu::DeviceKind device,
+              int64_t stranded_bytes = 0) {
   Peaks peaks;
   peaks.requested = Bytes(bytes);
   peaks.allocated = Bytes(RoundedUp(bytes, 512));
   peaks.active = peaks.allocated;
   if (device == gpu::DeviceKind::kCuda) {
-    peaks.reserved = Bytes(RoundedUp(bytes, 2 << 20));
+    peaks.reserved = Bytes(RoundedUp(bytes + stranded_bytes, 2 << 20));
   }
   return peaks;
 }
@@ -87,11 +89,15 @@ class ScriptedTrial {
     Send(report);
   }
 
+  bool OnGpu() const { return request_.device == gpu::DeviceKind::kCuda; }
+
   bool ExceedsCap(int64_t bytes) const {
     return request_.cap.has_value() && Bytes(bytes) > *request_.cap;
   }
 
   int64_t StepBytes() const {
+    const auto peak = script_.peak_bytes.find(std::to_string(request_.batch));
+    if (peak != script_.peak_bytes.end()) return peak->second;
     return script_.base_bytes + script_.bytes_per_sample * request_.batch;
   }
 
@@ -109,7 +115,7 @@ class ScriptedTrial {
   bool RunsOutOfMemory() const {
     return request_.batch > script_.limit_batch ||
            script_.oom_batches.count(request_.batch) > 0 || IsOutAtTheGate() ||
-           ExceedsCap(PeakBytes());
+           ExceedsCap(PeakBytes() + (OnGpu() ? script_.stranded_bytes : 0));
   }
 
   bool IsOutAtTheGate() const { return situation_ == "runs out at the gate"; }
@@ -139,6 +145,7 @@ class ScriptedTrial {
   }
 
   void Load(gpu::Report& report) const {
+    if (FailLoad(script_, situation_, report)) return;
     if (situation_ == "refuses inputs") {
       Fail(report, gpu::EndKind::kBadRequest,
            "forward() expected at most 2 argument(s) but received 3");
@@ -164,6 +171,11 @@ class ScriptedTrial {
       Fail(report, gpu::EndKind::kOutOfMemory, "out of memory in step 1");
       report.steps.push_back(OneStep());
       report.steps.back().failed_requests = 1;
+    } else if (FailStep(script_, situation_, Bytes(StepBytes()), report)) {
+      report.steps.push_back(OneStep());
+      if (report.end == gpu::EndKind::kOutOfMemory) {
+        ++report.steps.back().failed_requests;
+      }
     }
     if (report.end != gpu::EndKind::kRan) return;
     for (int i = 0; i < gpu::StepCount(request_); ++i) {
@@ -177,20 +189,27 @@ class ScriptedTrial {
     Settle();
   }
 
+  Peaks StepPeaks() const {
+    return PeaksOf(PeakBytes(), request_.device, script_.stranded_bytes);
+  }
+
   StepResult OneStep() const {
     StepResult step;
-    step.peaks = PeaksOf(PeakBytes(), request_.device);
+    step.peaks = StepPeaks();
+    step.failed_requests = script_.caught_failures;
+    step.allocation_retries = script_.caught_failures;
     step.seconds = script_.step_seconds;
     return step;
   }
 
   void Settle() const {
     gpu::Settled settled;
-    const Peaks peaks = PeaksOf(PeakBytes(), request_.device);
+    const Peaks peaks = StepPeaks();
     settled.reserved = peaks.reserved.value_or(peaks.allocated);
-    if (request_.device == gpu::DeviceKind::kCuda) {
+    if (OnGpu()) {
       settled.device_total = Bytes(kDeviceBytes);
-      settled.device_free = Bytes(kDeviceBytes) - settled.reserved;
+      settled.device_free =
+          Bytes(kDeviceBytes) - settled.reserved - Bytes(script_.context_bytes);
     }
     Send(settled);
     WaitForProceed();

@@ -151,6 +151,14 @@ TEST(OwnWordsTest, TakesTheLastErrorOfNestedTracebacks) {
   EXPECT_EQ(OwnWords("RuntimeError: outer\nRuntimeError: inner\n"), "inner");
   EXPECT_EQ(OwnWords("Traceback …\ntorch.jit.Error: raised by the model\n"),
             "raised by the model");
+  // As Python's own are named there; the code before it may be long.
+  EXPECT_EQ(
+      OwnWords("Traceback …\n    raise ValueError(\n" + std::string(5000, '~') +
+               " <--- HERE\nbuiltins.ValueError: Expected more than 1 "
+               "value per channel when training\n"),
+      "Expected more than 1 value per channel when training");
+  EXPECT_EQ(OwnWords("MyException: mine: two\nlines"), "mine: two\nlines");
+  EXPECT_EQ(OwnWords("an Error: in words"), "an Error: in words");
 }
 
 TEST(OwnWordsTest, DropsFramesAndAdvice) {
