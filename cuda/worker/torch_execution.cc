@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cuda/worker/held_arguments.h"
 #include "cuda/worker/program.h"
 #include "cuda/worker/program_checks.h"
 #include "cuda/worker/step.h"
@@ -88,6 +89,7 @@ class TorchExecution : public Execution {
     if (auto failure = RefuseUnlessZip(path, field)) return failure;
     auto failure = GuardedFailure(device_, sandboxed(), [&] {
       module = LoadProgram(path, torch_device_);
+      if (request_.run_as == RunAs::kEager) HoldArgumentsAsPython(*module);
       Synchronize(torch_device_);
       return &module == &model_
                  ? CheckProgram(*module, request_)

@@ -177,6 +177,14 @@ class AsPython(unittest.TestCase):
         self.check(python_peaks(lambda: Program(make_models.Dropping), actions),
                    worker_peaks("dropping", {"also_batches": [5], "evaluation_batch": 300}))
 
+    def test_arguments_of_a_module_that_runs(self):
+        actions = steps() + [lambda program: program.evaluate(2000)]
+        python = python_peaks(lambda: Program(make_models.Wide), actions)
+        self.check(python, worker_peaks("wide", {"evaluation_batch": 2000}))
+        # What is held is one of three: without, this test would show nothing.
+        as_torchscript = worker_peaks("wide", {"evaluation_batch": 2000}, run_as="torchscript")
+        self.assertGreater(python[-1] - as_torchscript[-1], 2000 * 4096 * 4 // 2)
+
 
 if __name__ == "__main__":
     unittest.main()

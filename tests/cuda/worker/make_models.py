@@ -32,6 +32,28 @@ class Mlp(nn.Module):
         return self.body(x)
 
 
+class Wide(nn.Module):
+    """While `body` runs, Python holds what it was given; TorchScript does not."""
+
+    def __init__(self):
+        super().__init__()
+        self.into = nn.Linear(64, 4096)
+        self.body = nn.Sequential(Narrowing(), nn.Linear(8, 8))
+
+    def forward(self, x):
+        return self.body(self.into(x))
+
+
+class Narrowing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.within = nn.Linear(4096, 4096)
+        self.out = nn.Linear(4096, 8)
+
+    def forward(self, x):
+        return self.out(self.within(x).square())
+
+
 class Waves(nn.Module):
     """Each sine needs its input again in backward."""
 
@@ -242,6 +264,7 @@ def models():
     row = torch.zeros(2, 4)
     image = torch.zeros(2, 3, 8, 8)
     yield "linear4", trace(Linear4(), row, training=True)
+    yield "wide", trace(Wide(), torch.zeros(2, 64), training=True)
     yield "mlp", trace(Mlp(), torch.zeros(2, 64), training=True)
     yield "waves", trace(Waves(), row, training=True)
     yield "conv_norm", trace(ConvNorm(), image, training=True)
