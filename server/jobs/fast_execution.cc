@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/base/status_macros.h"
 #include "server/devices/context_reading.h"
 #include "server/jobs/call_runs.h"
 #include "server/jobs/calls_beside.h"

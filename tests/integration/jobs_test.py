@@ -7,7 +7,7 @@ import uuid
 
 import grpc
 
-from harness import DONE, ERROR, Gate, IntegrationTest, INPUT, wait_until
+from harness import DONE, ERROR, NEVER, Gate, IntegrationTest, INPUT, wait_until
 from reflection_client import ReflectionClient
 
 GPUS = ("GPU-1", "GPU-2")
@@ -103,7 +103,7 @@ class JobsTest(IntegrationTest):
                        f"run {run} of batch 16")
             self.write_devices(on1=f"{66 + 4 * run}GiB")
             self.gate.open_for_one()
-        probe = self.memplan_json("watch", probe_id)
+        probe = self.memplan_json("watch", probe_id, code=NEVER if runs > 1 else DONE)
         self.assertEqual(self.batches_run(), ["16", "16"])
         self.assertEqual(len(probe["trials"]), 1)
         return probe["trials"][0]

@@ -37,20 +37,40 @@ std::optional<size_t> LargestScratch(std::span<const TraceRecord> events) {
   return largest;
 }
 
-// Bytes held from the device by segments: before the call, and as it goes on.
+// Bytes that segments hold from the device and cannot give back, since blocks in
+// them are live: before the call, and as it goes on. The allocator gives back the
+// others before it refuses anything.
 class HeldSegments {
  public:
   explicit HeldSegments(int64_t held) : held_(held) {}
 
   void Follow(const TraceRecord& event) {
-    const auto bytes = static_cast<int64_t>(event.bytes);
-    if (IsGrowth(event.event)) held_ += bytes;
-    if (IsShrinkage(event.event)) held_ -= bytes;
+    if (event.event == TraceEvent::kAlloc) blocks_[event.address] = event.bytes;
+    if (event.event == TraceEvent::kFree) blocks_.erase(event.address);
+    if (IsGrowth(event.event)) grown_[event.address] = event.bytes;
+    if (IsShrinkage(event.event) && grown_.erase(event.address) == 0) {
+      held_ -= static_cast<int64_t>(event.bytes);
+    }
   }
-  int64_t held() const { return held_; }
+  int64_t held() const {
+    int64_t held = held_;
+    for (const auto& [address, bytes] : grown_) {
+      if (IsInUse(address, bytes)) held += static_cast<int64_t>(bytes);
+    }
+    return held;
+  }
 
  private:
+  bool IsInUse(uint64_t address, uint64_t bytes) const {
+    auto block = blocks_.lower_bound(address + bytes);
+    if (block == blocks_.begin()) return false;
+    --block;  // the last that begins below the segment's end
+    return block->first + std::max<uint64_t>(block->second, 1) > address;
+  }
+
   int64_t held_;
+  std::map<uint64_t, uint64_t> grown_;   // by address
+  std::map<uint64_t, uint64_t> blocks_;  // the live ones, by address
 };
 
 // The same without segments, by blocks as the cap counts them.

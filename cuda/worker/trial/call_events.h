@@ -19,7 +19,7 @@ CallPlan PlanOfEvents(std::span<const TraceRecord> events);
 // The largest cap under which the largest scratch of the call, that is the
 // largest request freed within it, has no room, when the device held `held`
 // before the call and nothing in its cache. Segments count where the device has
-// them, else blocks. Nothing if the call has no scratch, or got it without taking
+// them, those that may go back left out, else blocks. Nothing if the call has no scratch, or got it without taking
 // more from the device.
 //
 //   held 8 MiB │ segment 20 MiB, output │ segment 32 MiB, scratch │ free

@@ -178,12 +178,12 @@ class AsPython(unittest.TestCase):
                    worker_peaks("dropping", {"also_batches": [5], "evaluation_batch": 300}))
 
     def test_arguments_of_a_module_that_runs(self):
-        actions = steps() + [lambda program: program.evaluate(2000)]
+        actions = steps() + [lambda program: program.evaluate(2000)] + steps(1)
         python = python_peaks(lambda: Program(make_models.Wide), actions)
         self.check(python, worker_peaks("wide", {"evaluation_batch": 2000}))
         # What is held is one of three: without, this test would show nothing.
         as_torchscript = worker_peaks("wide", {"evaluation_batch": 2000}, run_as="torchscript")
-        self.assertGreater(python[-1] - as_torchscript[-1], 2000 * 4096 * 4 // 2)
+        self.assertGreater(python[STEPS] - as_torchscript[STEPS], 2000 * 4096 * 4 // 2)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
+#include "cuda/worker/messages/messages.h"
 #include "planner/base/format.h"
 #include "server/base/reason.h"
 #include "server/workers/scratch_folders.h"
@@ -233,8 +235,10 @@ TEST_F(ProcessTrialRunnerTest, TellsThatTheWorkerDiedAtOnce) {
 TEST_F(ProcessTrialRunnerTest, RefusesAWorkerOfAnotherRelease) {
   Rename("speaks-another-version");
   const auto result = Run(Order(""));
-  EXPECT_THAT(result, StatusIs(absl::StatusCode::kFailedPrecondition,
-                               HasSubstr("version 3")));
+  EXPECT_THAT(
+      result,
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               HasSubstr(absl::StrCat("version ", gpu::kProtocolVersion))));
   EXPECT_EQ(ReasonOf(result.status()), "WORKER_UNUSABLE");
 }
 

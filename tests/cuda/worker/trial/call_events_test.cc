@@ -81,6 +81,16 @@ TEST(RefusingCapTest, RefusesTheLargestOfTwoScratches) {
   EXPECT_EQ(RefusingCap(MiB(8), events), MiB(48) - Bytes(1));
 }
 
+TEST(RefusingCapTest, DoesNotCountWhatGoesBackBeforeAnythingIsRefused) {
+  // convolution_backward: the segment of the first scratch is kept, all free.
+  const std::vector<TraceRecord> events = {
+      Segment(50 * kMega, 0x10000000),  Alloc(49 * kMega, 0x10000000),
+      Segment(246 * kMega, 0x20000000), Alloc(244 * kMega, 0x20000000),
+      Free(244 * kMega, 0x20000000),    Segment(254 * kMega, 0x30000000),
+      Alloc(252 * kMega, 0x30000000),   Free(252 * kMega, 0x30000000)};
+  EXPECT_EQ(RefusingCap(MiB(8), events), MiB(8 + 50 + 254) - Bytes(1));
+}
+
 TEST(RefusingCapTest, CountsBlocksWhereThereAreNoSegments) {
   // 1000 bytes are two units of 512, 700 too.
   const std::vector<TraceRecord> events = {Alloc(1000, 0x10), Alloc(700, 0x20),
