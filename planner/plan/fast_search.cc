@@ -80,7 +80,8 @@ FastDecision FastSearch::Next() {
   decision_ = Decide();
   if (std::holds_alternative<SearchAnswer>(*decision_) ||
       std::holds_alternative<FallBack>(*decision_)) {
-    CompletePrediction();
+    const auto* answer = std::get_if<SearchAnswer>(&*decision_);
+    CompletePrediction(answer != nullptr ? answer->safe_batch : 0);
   }
   return *decision_;
 }
@@ -178,10 +179,14 @@ FastPredictionOptions FastSearch::PredictionOptionsFor(bool only_safe) const {
   return options;
 }
 
-void FastSearch::CompletePrediction() {
+void FastSearch::CompletePrediction(int64_t answer) {
   if (!is_predicted_) return;
+  FastPredictionOptions options = PredictionOptionsFor(/*only_safe=*/false);
+  if (answer > 0 && answer < predicted_->safe.batch) {
+    options.max_batch = options.start = answer;
+  }
   absl::StatusOr<PredictedAnswer> complete =
-      prediction_->Answer(PredictionOptionsFor(/*only_safe=*/false), known_);
+      prediction_->Answer(options, known_);
   if (complete.ok()) predicted_ = *std::move(complete);
 }
 

@@ -127,8 +127,9 @@ class FastSearch {
   FastDecision DecideRecording() const;
   FastPredictionOptions PredictionOptionsFor(bool only_safe) const;
   absl::Status Predict();
-  // The rest of the prediction that stands, once there is no more to run.
-  void CompletePrediction();
+  // The rest of the prediction that stands, once there is no more to run; up to
+  // `answer` where runs showed that less fits than predicted. 0: no answer.
+  void CompletePrediction(int64_t answer);
   // None: those that are wanted are known.
   absl::StatusOr<std::optional<RunCallsAt>> DecideCalls();
   FastDecision DecideVerifying() const;

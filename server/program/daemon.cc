@@ -226,8 +226,8 @@ ProbeJobs::Options::Room Daemon::HoldRoom(const Probe& probe,
       return HeldRoom{release_later(*hold), true};
     }
   }
-  auto held =
-      admission_->Hold(device, BytesAwaited(probe, device), !cap && !budget, holder);
+  auto held = admission_->Hold(device, BytesAwaited(probe, device),
+                               !cap && !budget, holder);
   if (auto* words = std::get_if<std::string>(&held)) {
     return WaitingFor{WaitingReason::kRoom, std::move(*words)};
   }

@@ -47,7 +47,7 @@ struct ServerOptions {
   ProbeJobs::Options jobs;
   std::chrono::milliseconds longest_wait = std::chrono::minutes(5);
   AdmissionRules admission;
-  int64_t max_checks_per_second = 5000;  // 0: no bound
+  int64_t max_checks_per_second = 5000;      // 0: no bound
   SandboxMode sandbox = SandboxMode::kAuto;  // of the workers
   Bytes worker_memory{0};     // host memory that each worker may use; 0: any
   int64_t spare_workers = 2;  // for each GPU in use, unless that is made up

@@ -270,6 +270,10 @@ TEST(FastSearchTest, ClosesASmallGapBeyondItsTrials) {
   EXPECT_EQ(run.fell_back, "");
   EXPECT_THAT(run.Batches(), ElementsAre(8, 32, n, n - 4, n - 2, n - 3));
   EXPECT_EQ(run.answer.safe_batch, n - 3);
+  // What is told beside the answer is not above it, though predictions were.
+  ASSERT_TRUE(run.predicted.has_value());
+  EXPECT_EQ(run.predicted->safe.batch, n - 3);
+  EXPECT_LE(run.predicted->comfortable.batch, n - 3);
 }
 
 // Its convolution has two plans that its call alone shows, and at one batch a
