@@ -77,13 +77,14 @@ absl::Status FastSearch::AddCalls(const RunCallsAt& order,
 
 FastDecision FastSearch::Next() {
   if (decision_.has_value()) return *decision_;
-  decision_ = Decide();
-  if (std::holds_alternative<SearchAnswer>(*decision_) ||
-      std::holds_alternative<FallBack>(*decision_)) {
-    const auto* answer = std::get_if<SearchAnswer>(&*decision_);
-    CompletePrediction(answer != nullptr ? answer->safe_batch : 0);
+  FastDecision decided = Decide();
+  if (const auto* answer = std::get_if<SearchAnswer>(&decided)) {
+    CompletePrediction(answer->safe_batch);
+  } else if (std::holds_alternative<FallBack>(decided)) {
+    CompletePrediction(0);
   }
-  return *decision_;
+  decision_ = decided;
+  return decided;
 }
 
 FastDecision FastSearch::Decide() {
@@ -170,6 +171,11 @@ absl::Status FastSearch::Predict() {
   return absl::OkStatus();
 }
 
+const PredictedAnswer& FastSearch::Standing() const {
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): Predict came before
+  return *predicted_;
+}
+
 FastPredictionOptions FastSearch::PredictionOptionsFor(bool only_safe) const {
   FastPredictionOptions options{.conditions = options_.conditions,
                                 .has_segments = options_.has_segments,
@@ -182,7 +188,7 @@ FastPredictionOptions FastSearch::PredictionOptionsFor(bool only_safe) const {
 void FastSearch::CompletePrediction(int64_t answer) {
   if (!is_predicted_) return;
   FastPredictionOptions options = PredictionOptionsFor(/*only_safe=*/false);
-  if (answer > 0 && answer < predicted_->safe.batch) {
+  if (answer > 0 && answer < Standing().safe.batch) {
     options.max_batch = options.start = answer;
   }
   absl::StatusOr<PredictedAnswer> complete =
@@ -194,8 +200,8 @@ void FastSearch::CompletePrediction(int64_t answer) {
 // and one that does not rest on the same knowledge. Where all are known from
 // other batches, the answer is named again with them.
 absl::StatusOr<std::optional<RunCallsAt>> FastSearch::DecideCalls() {
-  while (predicted_->safe.batch > 0) {
-    const int64_t answer = predicted_->safe.batch;
+  while (Standing().safe.batch > 0) {
+    const int64_t answer = Standing().safe.batch;
     if (!call_rounds_.contains(answer) &&
         std::ssize(call_rounds_) >= options_.max_call_rounds) {
       break;
@@ -226,8 +232,8 @@ FastDecision FastSearch::DecideVerifying() const {
   options.max_trials =
       std::max(options_.max_trials - CountRecordings(), 1) + options.repeat - 1;
   const ExpectedBatch expected{
-      .safe = predicted_->safe.batch,
-      .is_next_open = MayRunWithAnotherPlan(predicted_->failing)};
+      .safe = Standing().safe.batch,
+      .is_next_open = MayRunWithAnotherPlan(Standing().failing)};
   VerificationDecision decision =
       DecideVerification(options, expected, trials_);
   if (const auto* run = std::get_if<RunBatch>(&decision)) return *run;

@@ -127,6 +127,8 @@ class FastSearch {
   FastDecision DecideRecording() const;
   FastPredictionOptions PredictionOptionsFor(bool only_safe) const;
   absl::Status Predict();
+  // The latest prediction, once Predict has made one.
+  const PredictedAnswer& Standing() const;
   // The rest of the prediction that stands, once there is no more to run; up to
   // `answer` where runs showed that less fits than predicted. 0: no answer.
   void CompletePrediction(int64_t answer);

@@ -32,8 +32,9 @@ absl::Status CallRuns::Run(const std::vector<DistinctCall>& calls,
   if (kept_ != nullptr) {
     auto found = kept_->Find(place_, calls);
     for (size_t i = 0; i < calls.size(); ++i) {
-      if (is_known_[i] || !found[i]) continue;
-      plans_[i] = *std::move(found[i]);
+      auto& kept = found[i];
+      if (is_known_[i] || !kept) continue;
+      plans_[i] = *std::move(kept);
       is_known_[i] = true;
     }
   }

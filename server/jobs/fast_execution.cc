@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -76,7 +77,7 @@ class FastExecution {
 
   // With what is known of before.
   std::optional<ProbeEnding> Begin() {
-    search_.emplace(FastSearchOptions{
+    search_ = std::make_unique<FastSearch>(FastSearchOptions{
         .search = std::get<SearchOptions>(spec_.task),
         .conditions = {.settings = {},
                        .cap = std::nullopt,
@@ -355,7 +356,7 @@ class FastExecution {
   ProbeTrials& trials_;
   const TrialTraces traces_;
   StageClock stages_;
-  std::optional<FastSearch> search_;
+  std::unique_ptr<FastSearch> search_;    // by Begin
   std::set<int64_t> batches_with_calls_;  // the search was told of them
   int begun_anew_ = 0;
   FastWorkers workers_;

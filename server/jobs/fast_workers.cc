@@ -53,8 +53,9 @@ void FastWorkers::LetGo() {
 // Whether the budget holds a second worker with its model beside what the
 // recordings took.
 bool FastWorkers::LeavesRoomForTwo() const {
-  Bytes context = trials_.LargestContext();
-  if (context == Bytes(0)) return false;
+  const Bytes context = trials_.LargestContext();
+  const std::optional<Bytes> budget = spec_.limit.budget;
+  if (context == Bytes(0) || !budget) return false;
   Bytes recorded;
   Bytes loaded;
   for (const Trial& trial : trials_.trials()) {
@@ -64,7 +65,7 @@ bool FastWorkers::LeavesRoomForTwo() const {
     recorded = std::max(recorded, held(TrialPeaks(trial)));
     loaded = std::max(loaded, held(trial.load_peaks));
   }
-  return recorded * 4 + loaded + context * 2 <= *spec_.limit.budget;
+  return recorded * 4 + loaded + context * 2 <= *budget;
 }
 
 // Batch and steps of a program do not count until it is run.

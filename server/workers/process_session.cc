@@ -101,7 +101,7 @@ class ProcessSession : public WorkerSession {
 
   gpu::TrialRequest WithSandbox(gpu::TrialRequest request) const;
   void JoinPreparation();
-  const absl::StatusOr<TrialResult>& PreparationFailure();
+  absl::StatusOr<TrialResult> PreparationFailure();
   Talk TalkAboutRun(const TrialOrder& order, Clock::time_point begun,
                     const OnWorkerProgress& on_progress);
   // After an order: the trial it was, with the process gone unless it was
@@ -171,17 +171,19 @@ void ProcessSession::JoinPreparation() {
 absl::StatusOr<PreparedWorker> ProcessSession::WaitUntilPrepared() {
   JoinPreparation();
   if (!prepared_) return absl::UnavailableError("the worker was not prepared");
-  Learn(*prepared_);
-  if (prepared_->prepared) {
-    return PreparedWorker{*prepared_->prepared, prepared_->torch_version};
-  }
+  const Talk& talk = *prepared_;
+  Learn(talk);
+  if (talk.prepared) return PreparedWorker{*talk.prepared, talk.torch_version};
   MEMPLAN_ASSIGN_OR_RETURN(const TrialResult result, PreparationFailure());
   return absl::UnavailableError(result.trial.message);
 }
 
-const absl::StatusOr<TrialResult>& ProcessSession::PreparationFailure() {
-  if (!preparation_failure_) {
+absl::StatusOr<TrialResult> ProcessSession::PreparationFailure() {
+  if (!preparation_failure_ && prepared_ && preparing_) {
     preparation_failure_ = Conclude(*prepared_, *preparing_, /*stays=*/false);
+  }
+  if (!preparation_failure_) {
+    return absl::UnavailableError("the worker was not prepared");
   }
   return *preparation_failure_;
 }

@@ -58,7 +58,9 @@ TrialResult ResultFrom(gpu::Report report) {
       trial.end_class = std::string(gpu::EndClassName(report.end_class));
     }
   }
-  if (HasSpilled(report)) TakeForOutOfMemory(*report.memory_speed, trial);
+  if (report.memory_speed && HasSpilled(report)) {
+    TakeForOutOfMemory(*report.memory_speed, trial);
+  }
   if (report.end == gpu::EndKind::kBadRequest) {
     result.refused = RequestRefused{std::move(report.field), trial.message};
   }

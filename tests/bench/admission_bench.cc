@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/bench/bench_node.h"
@@ -243,8 +244,10 @@ int RunAt(const std::vector<std::string>& words) {
         Reserves(*stub), SmallReservation, 32, [&left] { return left-- > 0; });
     return figures.failed == 0 ? 0 : 1;
   }
-  if (words[2] == "many" && words.size() == 5) {
-    CheckMany(*stub, std::atoll(words[3].c_str()), words[4]);
+  int64_t many = 0;
+  if (words[2] == "many" && words.size() == 5 &&
+      absl::SimpleAtoi(words[3], &many)) {
+    CheckMany(*stub, many, words[4]);
     return 0;
   }
   std::vector<Figures> runs;

@@ -59,8 +59,8 @@ TEST(StretchesToReadTest, SpreadsThoseThatItReadsFromTheFirstToTheLast) {
   const auto chosen = StretchesToRead({{0, GiB(140)}});  // 560 stretches
   ASSERT_THAT(chosen, SizeIs(64));
   EXPECT_EQ(chosen.front().address, 0u);
-  EXPECT_EQ(chosen[1].address, 8 * 256 * kMiB);
-  EXPECT_EQ(chosen.back().address, 559 * 256 * kMiB);
+  EXPECT_EQ(chosen[1].address, 8 * (256 * kMiB));
+  EXPECT_EQ(chosen.back().address, 559 * (256 * kMiB));
 }
 
 TEST(SlowestReadTest, IsOfTheSlowestThatWasJudged) {
