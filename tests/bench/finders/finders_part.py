@@ -11,18 +11,17 @@ in a known file, is not done again.
 With --pretend, on the CPU without memplan, where batches up to LARGEST run.
 """
 
-import argparse
 import contextlib
 import datetime
 import sys
 import time
-from pathlib import Path
 
 import export_models
 import fresh_process
 import python_trials
 from largest import largest_that_runs
 from memplan_command import Memplan
+from part_options import parsed, part_parser
 from results import Deadline, Results
 from ten_models import RECIPES
 from training import job_of
@@ -150,15 +149,9 @@ class Comparison:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("programs", "models", "out"):
-        parser.add_argument(name, type=Path)
-    parser.add_argument("--seconds", type=float, default=480)
-    parser.add_argument("--known", type=Path, nargs="*", default=[])
-    parser.add_argument("--cells", nargs="+", default=CELLS)
+    parser = part_parser(__doc__, CELLS)
     parser.add_argument("--pretend", type=int, default=0)
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
+    options = parsed(parser)
     return Comparison(options).go([job_of(name) for name in options.cells])
 
 

@@ -10,13 +10,12 @@ cells that stand there or in a known file are not done again. Exits with 1 if an
 failed when it ran again, or a cell could not be asked.
 """
 
-import argparse
 import sys
-from pathlib import Path
 
 import export_models
 from largest import largest_that_runs
 from memplan_command import Memplan
+from part_options import parsed, part_parser
 from results import Deadline, Results
 from ten_models import RECIPES, TEN
 
@@ -94,15 +93,9 @@ class ModelsPart:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("programs", "models", "out"):
-        parser.add_argument(name, type=Path)
-    parser.add_argument("--seconds", type=float, default=480)
-    parser.add_argument("--known", type=Path, nargs="*", default=[])
-    parser.add_argument("--cells", nargs="+", default=CELLS)
+    parser = part_parser(__doc__, CELLS)
     parser.add_argument("--device", default="gpu")
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
+    options = parsed(parser)
     return ModelsPart(options).go(options.cells)
 
 
