@@ -26,12 +26,6 @@ TrialOutcome OutcomeOf(gpu::EndKind end) {
   return TrialOutcome::kModelFailed;
 }
 
-bool HasSpilled(const gpu::Report& report) {
-  return report.end == gpu::EndKind::kRan && report.memory_speed &&
-         gpu::IsSpilled(report.memory_speed->slowest,
-                        report.memory_speed->peak);
-}
-
 // It ran, but not on the card.
 void TakeForOutOfMemory(const gpu::MemorySpeed& speed, Trial& trial) {
   constexpr double kGiga = 1e9;
@@ -58,8 +52,10 @@ TrialResult ResultFrom(gpu::Report report) {
       trial.end_class = std::string(gpu::EndClassName(report.end_class));
     }
   }
-  if (report.memory_speed && HasSpilled(report)) {
-    TakeForOutOfMemory(*report.memory_speed, trial);
+  const auto& speed = report.memory_speed;
+  if (report.end == gpu::EndKind::kRan && speed &&
+      gpu::IsSpilled(speed->slowest, speed->peak)) {
+    TakeForOutOfMemory(*speed, trial);
   }
   if (report.end == gpu::EndKind::kBadRequest) {
     result.refused = RequestRefused{std::move(report.field), trial.message};

@@ -12,7 +12,6 @@ allocator still held of the one before. On cpu there are no peaks.
 import argparse
 import gc
 import json
-import math
 import sys
 import time
 from pathlib import Path
@@ -25,20 +24,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import gpu_models  # noqa: E402
 import trace_models  # noqa: E402
+from memory_fraction import fraction_for  # noqa: E402
 
 KINDS = ("requested", "allocated", "active", "reserved")
 TOKENS, VOCABULARY = 256, 50257
 LEARNING_RATE = 1e-3  # small, so that weights stay finite on random inputs
-
-
-def fraction_for(cap, total):
-    """The fraction of `total` that torch turns into `cap` bytes exactly."""
-    fraction = cap / total
-    while int(fraction * total) < cap:
-        fraction = math.nextafter(fraction, 1)
-    while int(fraction * total) > cap:
-        fraction = math.nextafter(fraction, 0)
-    return fraction
 
 
 class Phases:

@@ -1,18 +1,12 @@
 """Where a trial runs: a GPU under a cap, or the CPU with a limit of its own making."""
 
-import math
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "gpu"))
+from memory_fraction import fraction_for  # noqa: E402
 
 GIB = 1 << 30
-
-
-def fraction_for(cap_bytes, total_bytes):
-    """The fraction whose cap, as torch computes it, is exactly `cap_bytes`."""
-    fraction = cap_bytes / total_bytes
-    while int(fraction * total_bytes) < cap_bytes:
-        fraction = math.nextafter(fraction, 1)
-    while int(fraction * total_bytes) > cap_bytes:
-        fraction = math.nextafter(fraction, 0)
-    return fraction
 
 
 class Gpu:
