@@ -81,7 +81,7 @@ absl::StatusOr<PredictedAnswer> FastPrediction::Answer(
   answer.checked_to = found.checked_to;
   answer.replays = search_->replays();
   MEMPLAN_ASSIGN_OR_RETURN(answer.safe, at(found.safe_batch));
-  if (options.has_segments && answer.safe.batch > 0) {
+  if (options.names_interval && options.has_segments && answer.safe.batch > 0) {
     MEMPLAN_ASSIGN_OR_RETURN(answer.safe_interval,
                              IntervalOf(answer.safe, plans));
   }
@@ -114,8 +114,8 @@ absl::StatusOr<PeakInterval> FastPrediction::IntervalOf(
   }
   MEMPLAN_ASSIGN_OR_RETURN(
       const ShapeEstimate estimate,
-      estimator_->Estimate(shape, {.plans = plans.At(shape),
-                                   .only_those_that_run = true}));
+      estimator_->Estimate(
+          shape, {.plans = plans.At(shape), .only_those_that_run = true}));
   return PeakInterval{{estimate.allocated.lower, estimate.allocated.upper},
                       {estimate.reserved.lower, estimate.reserved.upper}};
 }

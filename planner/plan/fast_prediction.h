@@ -29,6 +29,7 @@ struct FastPredictionOptions {
   // As of PredictionOptions.
   int64_t start = 0;
   bool only_safe = false;
+  bool names_interval = true;  // where there are segments
 };
 
 // Not thread-safe.
