@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "server/devices/context_reading.h"
+#include "server/jobs/as_python_trains.h"
 #include "server/jobs/call_runs.h"
 #include "server/jobs/calls_beside.h"
 #include "server/jobs/fast_workers.h"
@@ -34,6 +35,16 @@ bool IsOfBisection(const Trial& trial) {
 // Where a worker's words for what it does are stages of their own.
 bool IsStage(std::string_view phase) {
   return phase == "load" || phase == "step";
+}
+
+// Behind the peaks; empty where no interval is named.
+std::string IntervalWords(const std::optional<PeakInterval>& interval) {
+  if (!interval) return "";
+  const auto& [allocated, reserved] = *interval;
+  return absl::StrCat(", within ", allocated.least.count(), " to ",
+                      allocated.most.count(), " allocated and ",
+                      reserved.least.count(), " to ", reserved.most.count(),
+                      " reserved");
 }
 
 class FastExecution {
@@ -83,7 +94,8 @@ class FastExecution {
                        .cap = std::nullopt,
                        .device_free = std::nullopt,
                        .device_total = AllocatorConditions{}.device_total},
-        .has_segments = true});
+        .has_segments = true,
+        .traces_are_as_run = TrainsAsWorkersDo(spec_)});
     begun_anew_ = trials_.begun_anew();
     batches_with_calls_.clear();
     AddTrialsOfBefore();
@@ -170,8 +182,9 @@ class FastExecution {
     const auto& peaks = predicted->safe.outcome.peaks;
     spdlog::info(
         "batch {} is predicted to run, with peaks of {} bytes allocated and {} "
-        "reserved",
-        batch, peaks.allocated.bytes.count(), peaks.reserved.bytes.count());
+        "reserved{}",
+        batch, peaks.allocated.bytes.count(), peaks.reserved.bytes.count(),
+        IntervalWords(predicted->safe_interval));
   }
 
   // In a process that has run nothing else.
