@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -94,15 +95,15 @@ CallRuns::Share CallRuns::RunFrom(Pile& pile, size_t at_once,
     const size_t end = std::min(pile.places.size(), begin + at_once);
     if (begin >= end) return share;
     CallsOrder order{.calls = {.calls = {}, .cap = cap_}, .timeout = timeout};
-    for (size_t k = begin; k < end; ++k) {
-      order.calls.calls.push_back(calls[pile.places[k]]);
+    const auto taken = std::span(pile.places).subspan(begin, end - begin);
+    for (const size_t place : taken) {
+      order.calls.calls.push_back(calls[place]);
       order.calls.calls.back().calls.clear();
     }
     absl::StatusOr<gpu::CallsReport> report = worker.RunCalls(order);
     share.status = report.status();
     if (!report.ok()) return share;
-    share.places.insert(share.places.end(), pile.places.begin() + begin,
-                        pile.places.begin() + end);
+    share.places.insert(share.places.end(), taken.begin(), taken.end());
     std::move(report->results.begin(), report->results.end(),
               std::back_inserter(share.results));
   }

@@ -30,6 +30,7 @@ void CallsBeside::Run(std::chrono::milliseconds timeout) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begun = Clock::now();
   std::vector<WorkerSession*> workers;
+  workers.reserve(workers_.size());
   for (const auto& worker : workers_) workers.push_back(worker.get());
   status_ = runs_.Run(calls_, workers, timeout);
   seconds_ = std::chrono::duration<double>(Clock::now() - begun).count();
