@@ -30,6 +30,8 @@ struct FastPredictionOptions {
   int64_t start = 0;
   bool only_safe = false;
   bool names_interval = true;  // where there are segments
+  // Got through under these very conditions, in a fresh process.
+  std::vector<int64_t> verified_batches = {};
 };
 
 // Not thread-safe.
@@ -56,6 +58,7 @@ class FastPrediction {
   // Those that were kept for other conditions are made anew.
   void PrepareFor(const AllocatorConditions& conditions);
   absl::StatusOr<PeakInterval> IntervalOf(const PredictedBatch& predicted,
+                                          bool was_verified,
                                           NearbyCallPlans& plans);
 
   const SymbolicTrace symbolic_;
