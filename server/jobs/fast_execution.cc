@@ -126,6 +126,7 @@ class FastExecution {
     if (recordings.empty()) return std::nullopt;
     if (auto ending = workers_.HaveRecorder()) return ending;
     workers_.HaveVerifier();
+    workers_.HaveHelpers(Rehearsal::kNone);  // calls come next
     stages_.Enter("wait for the recorder");
     const auto prepared = workers_.recorder().WaitUntilPrepared();
     if (absl::IsCancelled(prepared.status())) return CancelledEnding();
@@ -165,6 +166,7 @@ class FastExecution {
     stages_.Enter("start of workers");
     if (auto ending = workers_.HaveRecorder()) return ending;
     workers_.HaveVerifier();
+    workers_.HaveHelpers(Rehearsal::kSomeSteps);
     if (auto ending = Try({batch, TrialPurpose::kRecord})) return ending;
     if (HasBegunAnew()) return BeginAnew();
     search_->AddRecording(trials_.trials().back(), LastTrace());
@@ -189,7 +191,7 @@ class FastExecution {
   std::optional<ProbeEnding> Verify(const RunBatch& run) {
     TellPrediction(run.batch);
     stages_.Enter("change of workers");
-    if (auto ending = workers_.TakeTurns()) return ending;
+    if (auto ending = workers_.TakeTurns(run.batch)) return ending;
     if (auto ending = Try(run)) return ending;
     if (HasBegunAnew()) return BeginAnew();
     AddVerification();
@@ -220,7 +222,7 @@ class FastExecution {
     for (int attempt = 0; attempt < kCallAttempts; ++attempt) {
       if (auto ending = workers_.HaveRecorder()) return ending;
       const absl::Status status =
-          runs.Run(order.calls, workers_.recorder(), trials_.Timeout());
+          runs.Run(order.calls, workers_.CallWorkers(), trials_.Timeout());
       if (absl::IsCancelled(status)) return CancelledEnding();
       if (status.ok()) break;
       TellOfCallsNotRun(order, status);
@@ -256,7 +258,8 @@ class FastExecution {
   // cuDNN chooses by the clock.
   std::optional<RunBatch> VerificationAhead(const RunCallsAt& order) {
     const auto& predicted = search_->predicted();
-    if (!tools_.has_room_for_two || spec_.step.cudnn_benchmark || !predicted) {
+    if (tools_.workers_at_once < 2 || spec_.step.cudnn_benchmark ||
+        !predicted) {
       return std::nullopt;
     }
     const int64_t batch = predicted->safe.batch;
@@ -272,16 +275,16 @@ class FastExecution {
     return RunBatch{batch, TrialPurpose::kVerify};
   }
 
-  // The recorder's last order. Should it not end well, the other worker runs the
-  // operators once it has verified.
+  // The last order of the recorder and its helpers. Should it not end well, the
+  // verifying worker runs the operators once it has verified.
   std::optional<ProbeEnding> VerifyBesideCalls(const RunBatch& run,
                                                const RunCallsAt& order,
                                                CallRuns& runs) {
     if (auto ending = workers_.HaveRecorder()) return ending;
     TellPrediction(run.batch);
-    CallsBeside beside(runs, order.calls, workers_.TakeRecorder(),
+    CallsBeside beside(runs, order.calls, workers_.TakeCallWorkers(),
                        trials_.Timeout());
-    if (auto ending = workers_.TakeTurns()) return ending;
+    if (auto ending = workers_.TakeTurns(run.batch)) return ending;
     if (auto ending = Try(run, &beside)) return ending;
     const absl::Status& status = beside.Wait();
     if (absl::IsCancelled(status)) return CancelledEnding();
@@ -334,8 +337,8 @@ class FastExecution {
                 enter(kReportPhase);
               });
           enter("keep");
-          // With two workers on it, the device's growth is not one's own.
-          if (result.ok() && workers_.AreTwo() &&
+          // With several workers on it, the device's growth is not one's own.
+          if (result.ok() && workers_.AreSeveral() &&
               result->trial.context_source == kContextFromDevice) {
             result->trial.context.reset();
             result->trial.context_source.clear();
