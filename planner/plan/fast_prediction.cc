@@ -104,8 +104,9 @@ absl::StatusOr<PredictedAnswer> FastPrediction::Answer(
 }
 
 // The recording of a verifying run replays to the peaks that it had: there is
-// nothing to guess. One of before may be of another cap. Operators that were run alone leave more open than that, since what looks
-// regular in two recordings need not be so at a larger batch.
+// nothing to guess. One of before may be of another cap. Operators that were run
+// alone leave more open than that, since what looks regular in two recordings
+// need not be so at a larger batch.
 absl::StatusOr<PeakInterval> FastPrediction::IntervalOf(
     const PredictedBatch& predicted, bool was_verified,
     NearbyCallPlans& plans) {
