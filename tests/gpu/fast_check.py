@@ -83,15 +83,6 @@ class FastCheck:
                          "--batches", f"{batch},{batch + 1}")
         return {trial["batch"]: trial for trial in probe["trials"]}
 
-    def prediction_of(self, probe_id, batch):
-        """The peaks foretold for the answer before it first ran and their interval, or Nones."""
-        for line in self.daemon.log.read_text().splitlines():
-            entry = json.loads(line) if line.startswith("{") else {}
-            told = foretold.read(entry.get("message", ""))
-            if entry.get("probe_id") == probe_id and told and told[0] == batch:
-                return told[1:]
-        return None, None
-
     def check_cell(self, model, mode, cap, run_as, expected, file):
         name = key_of(model, mode, cap, run_as)
         begin = time.monotonic()
@@ -104,7 +95,7 @@ class FastCheck:
         ends = {number: outcome_of(trial) for number, trial in proof.items()}
         holds = ends[str(batch)] == "fits" and ends[str(batch + 1)] == "out_of_memory"
         peaks = proof[str(batch)]["peaks"]
-        predicted, interval = self.prediction_of(probe["id"], batch)
+        predicted, interval = foretold.of_probe(self.daemon.log, probe["id"], batch)
         line = {"cell": name, "batch": batch, "verified": plan["verified"],
                 "trials": [[trial["batch"], trial["purpose"].removeprefix("TRIAL_PURPOSE_").lower(),
                             outcome_of(trial), trial["duration"]] for trial in trials],

@@ -2,6 +2,7 @@
 meant to hold them, where one is named.
 """
 
+import json
 import re
 
 _TOLD = re.compile(r"batch (?P<batch>\d+) is predicted to run, with peaks of "
@@ -22,6 +23,18 @@ def read(words):
     interval = told["reserved_most"] and {
         kind: [int(told[f"{kind}_least"]), int(told[f"{kind}_most"])] for kind in KINDS}
     return int(told["batch"]), {kind: int(told[kind]) for kind in KINDS}, interval
+
+
+def of_probe(log, probe_id, batch):
+    """(peaks, interval) as read gives them, of the first line in a daemon's log file that
+    foretells `batch` for the probe; Nones if there is none.
+    """
+    for line in log.read_text().splitlines():
+        entry = json.loads(line) if line.startswith("{") else {}
+        told = read(entry.get("message", ""))
+        if entry.get("probe_id") == probe_id and told and told[0] == batch:
+            return told[1:]
+    return None, None
 
 
 def holds(interval, peaks):

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "gpu"))
+import foretold  # noqa: E402
 import gpu_models  # noqa: E402
 from daemon_process import DaemonProcess  # noqa: E402
 
@@ -50,17 +51,23 @@ class Memplan:
         as 16GiB."""
         probe, seconds = self.ask("probe", *what, "--cap", cap, "--device", self.device)
         plan = probe["plan"]
+        answer = int(plan["safe_batch"])
+        predicted, interval = foretold.of_probe(self.daemon.log, probe["id"], answer)
         trials = [[int(trial["batch"]), outcome_of(trial)] for trial in probe["trials"]]
-        return {"answer": int(plan["safe_batch"]), "trials": trials, "trial_count": len(trials),
+        return {"answer": answer, "predicted": predicted, "interval": interval, "trials": trials, "trial_count": len(trials),
                 "ooms": int(plan["out_of_memory_count"]), "seconds": seconds,
                 "verified": plan["verified"], "method": plan["method"].removeprefix("PLAN_METHOD_").lower(),
                 "fall_back": plan["fall_back_reason"]}
 
-    def outcomes(self, what, cap, batches):
-        """How each batch ends, alone in a fresh process of the worker."""
+    def profile(self, what, cap, batches):
+        """The trial of each batch, alone in a fresh process of the worker."""
         profile, _ = self.ask("profile", *what, "--cap", cap, "--device", self.device,
                               "--batches", ",".join(map(str, batches)))
-        return {int(trial["batch"]): outcome_of(trial) for trial in profile["trials"]}
+        return {int(trial["batch"]): trial for trial in profile["trials"]}
+
+    def outcomes(self, what, cap, batches):
+        """How each ends."""
+        return {batch: outcome_of(trial) for batch, trial in self.profile(what, cap, batches).items()}
 
 
 def outcome_of(trial):

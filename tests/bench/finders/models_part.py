@@ -14,7 +14,7 @@ import sys
 
 import export_models
 from largest import largest_that_runs
-from memplan_command import Memplan
+from memplan_command import Memplan, foretold, outcome_of
 from part_options import parsed, part_parser
 from results import Deadline, Results
 from ten_models import RECIPES, TEN
@@ -54,7 +54,9 @@ class ModelsPart:
         what = [path, "--input", RECIPES[model].spec(), *MODES[mode]]
         line = memplan.probe(what, f"{cap}GiB")
         batch = line["answer"]
-        proof = memplan.outcomes(what, f"{cap}GiB", [batch, batch + 1] if batch else [1])
+        trials = memplan.profile(what, f"{cap}GiB", [batch, batch + 1] if batch else [1])
+        proof = {number: outcome_of(trial) for number, trial in trials.items()}
+        peaks = trials[batch]["peaks"] if batch else {}
 
         def runs(number):
             if number not in proof:
@@ -63,7 +65,8 @@ class ModelsPart:
 
         # Of a right answer this asks nothing more.
         true_batch = largest_that_runs(batch, runs)
-        return {**line, "proof": proof, "true_batch": true_batch}
+        return {**line, "proof": proof, "true_batch": true_batch,
+                **{kind: int(peaks[f"{kind}_bytes"]) for kind in foretold.KINDS if peaks}}
 
     def check(self, memplan, cell):
         try:
