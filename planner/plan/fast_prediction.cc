@@ -50,10 +50,10 @@ absl::StatusOr<std::unique_ptr<FastPrediction>> FastPrediction::Create(
 }
 
 void FastPrediction::PrepareFor(const AllocatorConditions& conditions) {
-  if (search_.has_value() && conditions_ == conditions) return;
+  if (search_ != nullptr && conditions_ == conditions) return;
   conditions_ = conditions;
-  search_.emplace(symbolic_, conditions_);
-  estimator_.emplace(symbolic_, conditions_);
+  search_ = std::make_unique<PredictionSearch>(symbolic_, conditions_);
+  estimator_ = std::make_unique<ShapeEstimator>(symbolic_, conditions_);
 }
 
 absl::StatusOr<PredictedAnswer> FastPrediction::Answer(

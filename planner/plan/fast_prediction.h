@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -63,8 +62,8 @@ class FastPrediction {
 
   const SymbolicTrace symbolic_;
   AllocatorConditions conditions_;  // those of search_ and estimator_
-  std::optional<PredictionSearch> search_;
-  std::optional<ShapeEstimator> estimator_;
+  std::unique_ptr<PredictionSearch> search_;  // null: not yet
+  std::unique_ptr<ShapeEstimator> estimator_;
 };
 
 }  // namespace memplan
