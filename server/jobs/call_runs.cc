@@ -16,8 +16,9 @@ namespace {
 
 // One message holds them, whatever their arguments.
 constexpr size_t kCallsAtOnce = 256;
-// Fewer are not worth a worker of their own.
-constexpr size_t kLeastShare = 4;
+// Where workers share them: few, since some calls take a hundred times as long as
+// others, and a helper may come late.
+constexpr size_t kSharedCallsAtOnce = 4;
 
 }  // namespace
 
@@ -27,37 +28,32 @@ absl::Status CallRuns::Run(const std::vector<DistinctCall>& calls,
   plans_.resize(calls.size());
   is_known_.resize(calls.size());
   MEMPLAN_RETURN_IF_ERROR(FindKept(calls, *workers[0]));
-  const std::vector<size_t> unknown = Unknown();
-  std::vector<Share> shares(
-      std::clamp<size_t>(unknown.size() / kLeastShare, 1, workers.size()));
-  // In turns, since neighbours in a model cost alike.
-  for (size_t k = 0; k < unknown.size(); ++k) {
-    shares[k % shares.size()].places.push_back(unknown[k]);
-  }
+  Pile pile{.places = Unknown()};
+  if (pile.places.empty()) return absl::OkStatus();
+  const size_t at_once = workers.size() > 1 ? kSharedCallsAtOnce : kCallsAtOnce;
+  std::vector<Share> shares(workers.size());
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < shares.size(); ++i) {
+  for (size_t i = 1; i < workers.size(); ++i) {
     try {
       threads.emplace_back([&, i] {
-        shares[i].status = workers[i]->WaitUntilPrepared().status();
-        if (!shares[i].status.ok()) return;
-        RunShare(calls, *workers[i], timeout, shares[i]);
+        if (!workers[i]->WaitUntilPrepared().ok()) return;
+        shares[i] = RunFrom(pile, at_once, calls, *workers[i], timeout);
       });
     } catch (const std::system_error& error) {
-      spdlog::warn("a worker's share of operators is left to another: {}",
-                   error.what());
+      spdlog::warn("operators are left to fewer workers: {}", error.what());
     }
   }
-  RunShare(calls, *workers[0], timeout, shares[0]);
+  shares[0] = RunFrom(pile, at_once, calls, *workers[0], timeout);
   for (std::thread& thread : threads) thread.join();
   const absl::Status first = shares[0].status;
   for (Share& share : shares) Learn(calls, std::move(share));
   MEMPLAN_RETURN_IF_ERROR(first);
-  Share rest{.places = Unknown(), .results = {}, .status = {}};
-  if (rest.places.empty()) return absl::OkStatus();
-  RunShare(calls, *workers[0], timeout, rest);
-  const absl::Status last = rest.status;
-  Learn(calls, std::move(rest));
-  return last;
+  // What a helper had taken that was lost.
+  Pile rest{.places = Unknown()};
+  Share last = RunFrom(rest, kCallsAtOnce, calls, *workers[0], timeout);
+  const absl::Status status = last.status;
+  Learn(calls, std::move(last));
+  return status;
 }
 
 absl::Status CallRuns::FindKept(const std::vector<DistinctCall>& calls,
@@ -88,20 +84,25 @@ std::vector<size_t> CallRuns::Unknown() const {
   return unknown;
 }
 
-void CallRuns::RunShare(const std::vector<DistinctCall>& calls,
-                        WorkerSession& worker,
-                        std::chrono::milliseconds timeout, Share& share) const {
-  while (share.results.size() < share.places.size()) {
+CallRuns::Share CallRuns::RunFrom(Pile& pile, size_t at_once,
+                                  const std::vector<DistinctCall>& calls,
+                                  WorkerSession& worker,
+                                  std::chrono::milliseconds timeout) const {
+  Share share;
+  while (true) {
+    const size_t begin = pile.taken.fetch_add(at_once);
+    const size_t end = std::min(pile.places.size(), begin + at_once);
+    if (begin >= end) return share;
     CallsOrder order{.calls = {.calls = {}, .cap = cap_}, .timeout = timeout};
-    const size_t end =
-        std::min(share.places.size(), share.results.size() + kCallsAtOnce);
-    for (size_t k = share.results.size(); k < end; ++k) {
-      order.calls.calls.push_back(calls[share.places[k]]);
+    for (size_t k = begin; k < end; ++k) {
+      order.calls.calls.push_back(calls[pile.places[k]]);
       order.calls.calls.back().calls.clear();
     }
     absl::StatusOr<gpu::CallsReport> report = worker.RunCalls(order);
     share.status = report.status();
-    if (!report.ok()) return;
+    if (!report.ok()) return share;
+    share.places.insert(share.places.end(), pile.places.begin() + begin,
+                        pile.places.begin() + end);
     std::move(report->results.begin(), report->results.end(),
               std::back_inserter(share.results));
   }

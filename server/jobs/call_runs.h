@@ -3,6 +3,7 @@
 #ifndef MEMPLAN_SERVER_JOBS_CALL_RUNS_H_
 #define MEMPLAN_SERVER_JOBS_CALL_RUNS_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -38,18 +39,25 @@ class CallRuns {
   std::vector<std::vector<CallPlan>> Take() { return std::move(plans_); }
 
  private:
-  // Places in the calls, and what a worker told of the first of them.
+  // What a worker told of the calls at these places, and why no more of them.
   struct Share {
     std::vector<size_t> places;
     std::vector<gpu::CallResult> results;
     absl::Status status;
   };
+  // Places of calls that nobody has run, of which workers take some at a time.
+  struct Pile {
+    std::vector<size_t> places;
+    std::atomic<size_t> taken = 0;
+  };
 
   absl::Status FindKept(const std::vector<DistinctCall>& calls,
                         WorkerSession& worker);
   std::vector<size_t> Unknown() const;
-  void RunShare(const std::vector<DistinctCall>& calls, WorkerSession& worker,
-                std::chrono::milliseconds timeout, Share& share) const;
+  // Takes `at_once` at a time until none is left.
+  Share RunFrom(Pile& pile, size_t at_once,
+                const std::vector<DistinctCall>& calls, WorkerSession& worker,
+                std::chrono::milliseconds timeout) const;
   // What `share` told becomes known.
   void Learn(const std::vector<DistinctCall>& calls, Share share);
 

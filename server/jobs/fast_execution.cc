@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
+#include "planner/trace/outer_calls.h"
 #include "server/devices/context_reading.h"
 #include "server/jobs/as_python_trains.h"
 #include "server/jobs/call_runs.h"
@@ -126,7 +127,6 @@ class FastExecution {
     if (recordings.empty()) return std::nullopt;
     if (auto ending = workers_.HaveRecorder()) return ending;
     workers_.HaveVerifier();
-    workers_.HaveHelpers(Rehearsal::kNone);  // calls come next
     stages_.Enter("wait for the recorder");
     const auto prepared = workers_.recorder().WaitUntilPrepared();
     if (absl::IsCancelled(prepared.status())) return CancelledEnding();
@@ -137,10 +137,12 @@ class FastExecution {
       if (recording.worker_version != prepared->worker_version) continue;
       auto trace = traces_.Read(recording.trace_path);
       if (!trace.ok()) continue;
+      NoticeConvolutions(*trace);
       search_->AddKnownTrace(recording.batch, *std::move(trace));
       context = std::max(context, recording.context.value_or(Bytes(0)));
     }
     trials_.ExpectContext(context);
+    if (wants_helpers_) workers_.HaveHelpers();
     return std::nullopt;
   }
 
@@ -166,13 +168,18 @@ class FastExecution {
     stages_.Enter("start of workers");
     if (auto ending = workers_.HaveRecorder()) return ending;
     workers_.HaveVerifier();
-    workers_.HaveHelpers(Rehearsal::kSomeSteps);
     if (auto ending = Try({batch, TrialPurpose::kRecord})) return ending;
     if (HasBegunAnew()) return BeginAnew();
-    search_->AddRecording(trials_.trials().back(), LastTrace());
+    std::optional<Trace> trace = LastTrace();
+    if (trace) NoticeConvolutions(*trace);
+    search_->AddRecording(trials_.trials().back(), std::move(trace));
     search_->SetCap(Cap());
     workers_.HaveVerifier();
     return std::nullopt;
+  }
+
+  void NoticeConvolutions(const Trace& trace) {
+    wants_helpers_ |= ConvolutionsOfAStep(trace) >= kManyConvolutions;
   }
 
   // For whoever compares it with what the run shows.
@@ -329,6 +336,10 @@ class FastExecution {
               order, [&](const gpu::Progress& progress) {
                 on_progress(progress);
                 if (IsStage(progress.phase)) enter(progress.phase);
+                // The worker is busy: this is the time to start others.
+                if (wants_helpers_ && run.purpose == TrialPurpose::kRecord) {
+                  workers_.HaveHelpers();
+                }
                 if (progress.phase != kReportPhase) return;
                 // What the worker holds is about to be read: it is to be alone.
                 enter("wait for the other worker's end");
@@ -364,6 +375,8 @@ class FastExecution {
   }
 
   static constexpr int kCallAttempts = 2;
+  // In a step. Run alone they take longer than a helper takes to start.
+  static constexpr size_t kManyConvolutions = 24;
   // In a run, when all its steps are done.
   static constexpr std::string_view kReportPhase = "report";
 
@@ -375,6 +388,7 @@ class FastExecution {
   std::unique_ptr<FastSearch> search_;    // by Begin
   std::set<int64_t> batches_with_calls_;  // the search was told of them
   int begun_anew_ = 0;
+  bool wants_helpers_ = false;
   FastWorkers workers_;
 };
 

@@ -31,11 +31,11 @@ void FastWorkers::HaveVerifier() {
   if (rehearses) rehearsed_ = AnyBatch().batch;
 }
 
-void FastWorkers::HaveHelpers(Rehearsal rehearsal) {
+void FastWorkers::HaveHelpers() {
   if (!std::exchange(may_have_helpers_, false) || !MayWorkBeside()) return;
   for (int i = 2; i < tools_.workers_at_once; ++i) {
     Session helper;
-    if (Start(helper, rehearsal)) return;
+    if (Start(helper, Rehearsal::kNone)) return;
     helpers_.push_back(std::move(helper));
   }
 }

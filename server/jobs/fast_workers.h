@@ -3,7 +3,7 @@
 //
 //   recorder   prepare ─ runs and calls ─ end
 //   verifier        prepare ─ · · · waits · · · ─ is the recorder from then on
-//   helpers         prepare ─ · · · calls ─ end   none, one or two
+//   helpers               prepare ─ · calls ─ end   none, one or two
 //
 // Where two have room, the verifier rehearses while the recorder records: it runs
 // a small batch and gives all of it up, since what its libraries load at their
@@ -59,8 +59,7 @@ class FastWorkers {
   // what a worker holds outside its allocator, since two cannot be told apart.
   void HaveVerifier();
   // The helpers, as many as have room. They are had once; as of HaveVerifier.
-  // Prepared by a rehearsal only if there is the time for one.
-  void HaveHelpers(Rehearsal rehearsal);
+  void HaveHelpers();
   // Waits until it is ready. False if there is none, or it died meanwhile, which
   // is nobody's trial.
   bool VerifierIsReady() const;

@@ -82,15 +82,22 @@ TEST_F(FastOverlapTest, TheVerifierRehearsesWhatTheRecorderRecords) {
 
 TEST_F(FastOverlapTest, HelpersAreThereWhereThereIsRoomAndGoneInTheEnd) {
   workers_at_once_ = 4;
+  program_.convolutions = 24;
   const ProbeEnding ending = ExecuteWithRoom();
   ASSERT_TRUE(ending.plan);
   EXPECT_EQ(ending.plan->answer.safe_batch, 58);
   EXPECT_THAT(runner_->events(),
-              AllOf(Contains("3 rehearse 8"), Contains("4 rehearse 8"),
-                    Contains("3 end"), Contains("4 end")));
+              AllOf(Contains("3 prepare"), Contains("4 prepare")));
   // None of them held memory when the verifying worker's was read.
   EXPECT_THAT(events_of_trials_[2],
               AllOf(Contains("3 end"), Contains("4 end")));
+}
+
+TEST_F(FastOverlapTest, FewConvolutionsAreWorthNoHelper) {
+  workers_at_once_ = 4;
+  program_.convolutions = 23;
+  ASSERT_TRUE(ExecuteWithRoom().plan);
+  EXPECT_THAT(runner_->events(), Not(Contains("3 prepare")));
 }
 
 // What ran before there would not be run as for the first time.
