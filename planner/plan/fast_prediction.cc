@@ -50,10 +50,10 @@ absl::StatusOr<std::unique_ptr<FastPrediction>> FastPrediction::Create(
 }
 
 void FastPrediction::PrepareFor(const AllocatorConditions& conditions) {
-  if (search_.has_value() && conditions_ == conditions) return;
+  if (search_ != nullptr && conditions_ == conditions) return;
   conditions_ = conditions;
-  search_.emplace(symbolic_, conditions_);
-  estimator_.emplace(symbolic_, conditions_);
+  search_ = std::make_unique<PredictionSearch>(symbolic_, conditions_);
+  estimator_ = std::make_unique<ShapeEstimator>(symbolic_, conditions_);
 }
 
 absl::StatusOr<PredictedAnswer> FastPrediction::Answer(
@@ -82,8 +82,11 @@ absl::StatusOr<PredictedAnswer> FastPrediction::Answer(
   answer.replays = search_->replays();
   MEMPLAN_ASSIGN_OR_RETURN(answer.safe, at(found.safe_batch));
   if (options.names_interval && options.has_segments && answer.safe.batch > 0) {
+    const std::vector<int64_t>& verified = options.verified_batches;
+    const bool was_verified = std::find(verified.begin(), verified.end(),
+                                        answer.safe.batch) != verified.end();
     MEMPLAN_ASSIGN_OR_RETURN(answer.safe_interval,
-                             IntervalOf(answer.safe, plans));
+                             IntervalOf(answer.safe, was_verified, plans));
   }
   MEMPLAN_ASSIGN_OR_RETURN(answer.comfortable, at(found.comfortable_batch));
   MEMPLAN_ASSIGN_OR_RETURN(answer.failing, at(found.safe_batch + 1));
@@ -100,22 +103,25 @@ absl::StatusOr<PredictedAnswer> FastPrediction::Answer(
   return answer;
 }
 
-// A recording replays to the peaks that its run had: there is nothing to guess.
-// Operators that were run alone leave more open than that, since what looks
-// regular in two recordings need not be so at a larger batch.
+// The recording of a verifying run replays to the peaks that it had: there is
+// nothing to guess. One of before may be of another cap. Operators that were run
+// alone leave more open than that, since what looks regular in two recordings
+// need not be so at a larger batch.
 absl::StatusOr<PeakInterval> FastPrediction::IntervalOf(
-    const PredictedBatch& predicted, NearbyCallPlans& plans) {
+    const PredictedBatch& predicted, bool was_verified,
+    NearbyCallPlans& plans) {
   const Shape shape = BatchShape(predicted.batch);
   MEMPLAN_ASSIGN_OR_RETURN(const Reach reach, ReachOf(symbolic_, shape));
-  if (reach == Reach::kRecorded) {
+  if (reach == Reach::kRecorded && was_verified) {
     const AllocatorPeaks& peaks = predicted.outcome.peaks;
     return PeakInterval{{peaks.allocated.bytes, peaks.allocated.bytes},
                         {peaks.reserved.bytes, peaks.reserved.bytes}};
   }
   MEMPLAN_ASSIGN_OR_RETURN(
       const ShapeEstimate estimate,
-      estimator_->Estimate(
-          shape, {.plans = plans.At(shape), .only_those_that_run = true}));
+      estimator_->Estimate(shape, {.plans = plans.At(shape),
+                                   .only_those_that_run = true,
+                                   .recorded_elsewhere = true}));
   return PeakInterval{{estimate.allocated.lower, estimate.allocated.upper},
                       {estimate.reserved.lower, estimate.reserved.upper}};
 }

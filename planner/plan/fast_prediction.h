@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -30,6 +29,8 @@ struct FastPredictionOptions {
   int64_t start = 0;
   bool only_safe = false;
   bool names_interval = true;  // where there are segments
+  // Got through under these very conditions, in a fresh process.
+  std::vector<int64_t> verified_batches = {};
 };
 
 // Not thread-safe.
@@ -56,12 +57,13 @@ class FastPrediction {
   // Those that were kept for other conditions are made anew.
   void PrepareFor(const AllocatorConditions& conditions);
   absl::StatusOr<PeakInterval> IntervalOf(const PredictedBatch& predicted,
+                                          bool was_verified,
                                           NearbyCallPlans& plans);
 
   const SymbolicTrace symbolic_;
   AllocatorConditions conditions_;  // those of search_ and estimator_
-  std::optional<PredictionSearch> search_;
-  std::optional<ShapeEstimator> estimator_;
+  std::unique_ptr<PredictionSearch> search_;  // null: not yet
+  std::unique_ptr<ShapeEstimator> estimator_;
 };
 
 }  // namespace memplan

@@ -182,6 +182,12 @@ FastPredictionOptions FastSearch::PredictionOptionsFor(bool only_safe) const {
                                 .max_batch = options_.search.max_batch};
   options.only_safe = only_safe;
   options.names_interval = options_.traces_are_as_run;
+  for (const Trial& trial : trials_) {
+    if (trial.purpose == TrialPurpose::kVerify &&
+        trial.outcome == TrialOutcome::kFits) {
+      options.verified_batches.push_back(trial.batch);
+    }
+  }
   if (predicted_.has_value()) options.start = predicted_->safe.batch;
   return options;
 }

@@ -53,7 +53,7 @@ struct PredictedAnswer {
   // batch 0: none.
   PredictedBatch safe;
   PredictedBatch comfortable;
-  // Of the peaks of `safe`: zero wide where that batch was recorded, else as wide
+  // Of the peaks of `safe`: zero wide where its verifying run was recorded, else as wide
   // as shape_estimate makes it. None without a safe batch, without segments, or
   // of traces that are not as run (FastSearchOptions).
   std::optional<PeakInterval> safe_interval;

@@ -110,7 +110,9 @@ absl::StatusOr<ShapeEstimate> ShapeEstimator::Estimate(
       Widen(orders_[i]->replay.Run(stream_), options, estimate);
     }
   }
-  if (estimate.reach != Reach::kRecorded) AddMargins(estimate);
+  if (estimate.reach != Reach::kRecorded || options.recorded_elsewhere) {
+    AddMargins(estimate);
+  }
   return estimate;
 }
 

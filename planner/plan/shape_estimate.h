@@ -63,6 +63,9 @@ struct EstimateOptions {
   // Orders and assumptions that fail where the best guess runs are left out of
   // the intervals, which are then of a run that gets through.
   bool only_those_that_run = false;
+  // Recordings may be of other conditions, under which a run takes other ways: at
+  // their shapes too there is a margin.
+  bool recorded_elsewhere = false;
 };
 
 // Keeps its memory from one estimate to the next. Not thread-safe. The symbolic

@@ -405,6 +405,26 @@ TEST(FastSearchTest, TakesOneRunForAProgramThatIsKnown) {
   EXPECT_THAT(run.Batches(), ElementsAre(device.SafeBatch(1000)));
 }
 
+// It may be of another cap.
+TEST(FastSearchTest, LeavesAMarginAtABatchThatWasRecordedBefore) {
+  const SimulatedProgram program = PlainProgram();
+  const CappedDevice device(program, GiB(6));
+  FastSearchOptions options;
+  options.conditions.cap = device.cap();
+  options.search.max_batch = 32;
+  FastSearch search(options);
+  search.AddKnownTrace(8, program.TraceAt(8));
+  search.AddKnownTrace(32, program.TraceAt(32));
+  const FastRun run = RunFastSearch(search, options, device);
+  const Bytes peak = MiB(120 + 24 * 32);
+  const Bytes more(931135);  // 0.1 %
+  ASSERT_EQ(run.foretold.size(), 1);
+  EXPECT_EQ(run.foretold[0].safe_interval.value().allocated,
+            (PeakRange{peak - more, peak + more}));
+  EXPECT_EQ(run.predicted.value().safe_interval.value().allocated,
+            (PeakRange{peak, peak}));
+}
+
 TEST(FastSearchTest, FallsBackWithoutATrace) {
   const SimulatedProgram program = PlainProgram();
   const auto overflows = [](int64_t, TrialPurpose, int) {
