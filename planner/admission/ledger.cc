@@ -142,18 +142,15 @@ std::vector<std::string> Ledger::Expired(absl::Duration now) const {
   return ids;
 }
 
-std::optional<absl::Duration> Ledger::NextExpiry(
-    std::string_view device_id) const {
+DevicePromises Ledger::PromisesOn(std::string_view device_id) const {
   const auto found = books_.find(device_id);
-  if (found == books_.end() || found->second.expiries.empty()) {
-    return std::nullopt;
+  if (found == books_.end()) return {};
+  const DeviceBook& book = found->second;
+  DevicePromises promises = {.sums = book.sums};
+  if (!book.expiries.empty()) {
+    promises.next_expiry = book.expiries.begin()->first;
   }
-  return found->second.expiries.begin()->first;
-}
-
-PromiseSums Ledger::SumsOn(std::string_view device_id) const {
-  const auto found = books_.find(device_id);
-  return found == books_.end() ? PromiseSums() : found->second.sums;
+  return promises;
 }
 
 std::vector<const Reservation*> Ledger::LargestOn(std::string_view device_id,

@@ -24,6 +24,13 @@
 
 namespace memplan {
 
+// What is promised on one device.
+struct DevicePromises {
+  PromiseSums sums = {};
+  // When the next lifetime is over; unset if none runs.
+  std::optional<absl::Duration> next_expiry = {};
+};
+
 // Not thread-safe. Pointers to a reservation hold until it is removed.
 class Ledger {
  public:
@@ -54,10 +61,11 @@ class Ledger {
 
   // Those whose lifetime is over at `now`.
   std::vector<std::string> Expired(absl::Duration now) const;
-  // When the next lifetime is over on the device; unset if none runs.
-  std::optional<absl::Duration> NextExpiry(std::string_view device_id) const;
 
-  PromiseSums SumsOn(std::string_view device_id) const;
+  DevicePromises PromisesOn(std::string_view device_id) const;
+  PromiseSums SumsOn(std::string_view device_id) const {
+    return PromisesOn(device_id).sums;
+  }
   // The live ones of the device with the largest claims, the largest first.
   std::vector<const Reservation*> LargestOn(std::string_view device_id,
                                             size_t most) const;

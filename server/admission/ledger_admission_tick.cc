@@ -119,14 +119,18 @@ void LedgerAdmission::TakeSnapshot(
     const std::shared_ptr<const DeviceSnapshot>& snapshot) {
   if (snapshot == nullptr) return;
   const absl::Duration now = parts_.now();
+  standings_.clear();
   for (const Device& device : snapshot->devices) {
     Reading& reading = readings_[device.id];
     reading.listed = now;
     const int64_t id = device.snapshot_id;
     // A device that cannot be read keeps the age of its last reading.
-    if (id == reading.snapshot_id || !device.read_error.empty()) continue;
-    reading.snapshot_id = id;
-    reading.seen = now;
+    if (id != reading.snapshot_id && device.read_error.empty()) {
+      reading.snapshot_id = id;
+      reading.seen = now;
+    }
+    Standing& standing = standings_.emplace_back(Standing{.device = &device});
+    if (reading.snapshot_id != 0) standing.seen = reading.seen;
   }
   room_changed_ = room_changed_ || snapshot != snapshot_;
   snapshot_ = snapshot;
@@ -320,11 +324,12 @@ AdmissionCounts LedgerAdmission::Counts() const {
   ledger_.ForEach([&](const Reservation& each) {
     if (IsOverPromise(each)) ++over[each.device_id];
   });
-  for (const Device& device : snapshot_->devices) {
+  for (const Standing& standing : standings_) {
+    const Device& device = *standing.device;
     counts.devices.push_back({.device_id = device.id,
                               .sums = ledger_.SumsOn(device.id),
                               .over_promise = over[device.id],
-                              .age = AgeOf(device, now),
+                              .age = standing.AgeAt(now),
                               .unattributed = device.unattributed});
   }
   return counts;

@@ -87,7 +87,7 @@ TEST(LedgerTest, LeavesNothingBehind) {
   EXPECT_EQ(ended.state, ReservationState::kReleased);
   EXPECT_EQ(ledger.Find("a"), nullptr);
   EXPECT_EQ(ledger.SumsOn("GPU-a"), PromiseSums());
-  EXPECT_EQ(ledger.NextExpiry("GPU-a"), std::nullopt);
+  EXPECT_EQ(ledger.PromisesOn("GPU-a").next_expiry, std::nullopt);
 }
 
 }  // namespace
