@@ -27,6 +27,7 @@ namespace memplan {
 // What is promised on one device.
 struct DevicePromises {
   PromiseSums sums = {};
+  int64_t over_promise = 0;  // live ones that once used more than promised
   // When the next lifetime is over; unset if none runs.
   std::optional<absl::Duration> next_expiry = {};
 };
@@ -72,11 +73,17 @@ class Ledger {
   // The devices that have live ones.
   std::vector<std::string> Devices() const;
   void ForEach(const std::function<void(const Reservation&)>& visit) const;
+  // Those that processes hold. What happens again and again asks this: a full
+  // ledger takes milliseconds to walk.
+  void ForEachAdopted(
+      const std::function<void(const Reservation&)>& visit) const;
   size_t size() const { return reservations_.size(); }
 
  private:
   struct DeviceBook {
     PromiseSums sums;
+    int64_t over_promise = 0;
+    std::set<const Reservation*> adopted;
     std::set<std::pair<absl::Duration, std::string>> expiries;
     // By what each claims: its promise, or what it uses where that is more.
     std::set<std::pair<Bytes, const Reservation*>> claims;

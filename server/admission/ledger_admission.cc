@@ -333,7 +333,7 @@ absl::Status LedgerAdmission::CheckAdoptable(
                       "INVALID_ADMISSION", "pid");
   }
   std::string other;
-  ledger_.ForEach([&](const Reservation& each) {
+  ledger_.ForEachAdopted([&](const Reservation& each) {
     if (each.id == reservation.id || each.device_id != reservation.device_id) {
       return;
     }

@@ -60,8 +60,7 @@ void CountEnd(const Reservation& ended, AdmissionCounts& counts) {
 
 std::vector<LedgerAdmission::Watched> LedgerAdmission::WatchedNow() const {
   std::vector<Watched> watched;
-  ledger_.ForEach([&](const Reservation& each) {
-    if (each.processes.empty()) return;
+  ledger_.ForEachAdopted([&](const Reservation& each) {
     watched.push_back({each.id, each.device_id, each.processes});
   });
   return watched;
@@ -320,15 +319,12 @@ AdmissionCounts LedgerAdmission::Counts() const {
   counts.plans = static_cast<int64_t>(needs_.size());
   if (snapshot_ == nullptr) return counts;
   const absl::Duration now = parts_.now();
-  std::map<std::string, int64_t> over;
-  ledger_.ForEach([&](const Reservation& each) {
-    if (IsOverPromise(each)) ++over[each.device_id];
-  });
   for (const Standing& standing : standings_) {
     const Device& device = *standing.device;
+    const DevicePromises promises = ledger_.PromisesOn(device.id);
     counts.devices.push_back({.device_id = device.id,
-                              .sums = ledger_.SumsOn(device.id),
-                              .over_promise = over[device.id],
+                              .sums = promises.sums,
+                              .over_promise = promises.over_promise,
                               .age = standing.AgeAt(now),
                               .unattributed = device.unattributed});
   }
