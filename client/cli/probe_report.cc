@@ -130,9 +130,31 @@ std::string MethodWords(const v1::Plan& plan) {
   }
 }
 
+std::string RangeWords(const v1::PeakRange& range) {
+  return absl::StrCat(BytesWords(range.least_bytes()), " to ",
+                      BytesWords(range.most_bytes()));
+}
+
+// Zero wide it says what the measured peaks say.
+bool IsPoint(const v1::PeakInterval& interval) {
+  return interval.allocated().least_bytes() ==
+             interval.allocated().most_bytes() &&
+         interval.reserved().least_bytes() == interval.reserved().most_bytes();
+}
+
+void AddInterval(Table& table, const v1::Prediction& prediction) {
+  if (!prediction.has_safe_interval()) return;
+  const v1::PeakInterval& interval = prediction.safe_interval();
+  if (IsPoint(interval)) return;
+  table.AddRow({"predicted peaks",
+                absl::StrCat(RangeWords(interval.allocated()), " allocated, ",
+                             RangeWords(interval.reserved()), " reserved")});
+}
+
 void AddPrediction(Table& table, const v1::Plan& plan) {
   if (!plan.has_prediction()) return;
   table.AddRow({"comfortable", ComfortableWords(plan.prediction())});
+  AddInterval(table, plan.prediction());
   if (plan.prediction().running_above_size() > 0) {
     table.AddRow({"larger, predicted", RunningAboveWords(plan.prediction())});
   }

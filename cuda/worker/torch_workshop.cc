@@ -5,12 +5,31 @@
 #include "cuda/worker/isolated_call.h"
 #include "cuda/worker/torch_execution.h"
 #include "cuda/worker/trial/call_probe.h"
+#include "cuda/worker/trial/trial_steps.h"
 
 namespace memplan::gpu {
+namespace {
+
+// TorchScript settles on its graphs by the third.
+constexpr int kRehearsedSteps = 3;
+
+}  // namespace
 
 std::unique_ptr<Execution> TorchWorkshop::MakeExecution(
     const TrialRequest& request) {
   return MakeTorchExecution(request, device_, recorder_);
+}
+
+void TorchWorkshop::Rehearse(const TrialRequest& request) {
+  // As in RunEach.
+  std::thread([&] {
+    const auto execution = MakeExecution(request);
+    if (execution->Load() || execution->Begin(request)) return;
+    int done = 0;
+    for (const TrialStep& step : StepsOf(request)) {
+      if (++done > kRehearsedSteps || execution->RunStep(step)) return;
+    }
+  }).join();
 }
 
 CallsReport TorchWorkshop::RunEach(const RunCalls& order) {

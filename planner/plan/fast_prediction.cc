@@ -16,6 +16,7 @@
 #include "planner/plan/nearby_call_plans.h"
 #include "planner/plan/predicted_answer.h"
 #include "planner/plan/prediction_search.h"
+#include "planner/plan/shape_estimate.h"
 #include "planner/trace/recordings.h"
 #include "planner/trace/shape.h"
 
@@ -48,14 +49,18 @@ absl::StatusOr<std::unique_ptr<FastPrediction>> FastPrediction::Create(
   return absl::WrapUnique(new FastPrediction(*std::move(symbolic)));
 }
 
+void FastPrediction::PrepareFor(const AllocatorConditions& conditions) {
+  if (search_.has_value() && conditions_ == conditions) return;
+  conditions_ = conditions;
+  search_.emplace(symbolic_, conditions_);
+  estimator_.emplace(symbolic_, conditions_);
+}
+
 absl::StatusOr<PredictedAnswer> FastPrediction::Answer(
     const FastPredictionOptions& options, const KnownCalls& known) {
   MEMPLAN_ASSIGN_OR_RETURN(NearbyCallPlans plans,
                            NearbyCallPlans::Create(symbolic_, known));
-  if (!search_.has_value() || conditions_ != options.conditions) {
-    conditions_ = options.conditions;
-    search_.emplace(symbolic_, conditions_);
-  }
+  PrepareFor(options.conditions);
   PredictionOptions asked;
   asked.shape = BatchShape(1);
   asked.max_batch = options.max_batch;
@@ -76,6 +81,10 @@ absl::StatusOr<PredictedAnswer> FastPrediction::Answer(
   answer.checked_to = found.checked_to;
   answer.replays = search_->replays();
   MEMPLAN_ASSIGN_OR_RETURN(answer.safe, at(found.safe_batch));
+  if (options.names_interval && options.has_segments && answer.safe.batch > 0) {
+    MEMPLAN_ASSIGN_OR_RETURN(answer.safe_interval,
+                             IntervalOf(answer.safe, plans));
+  }
   MEMPLAN_ASSIGN_OR_RETURN(answer.comfortable, at(found.comfortable_batch));
   MEMPLAN_ASSIGN_OR_RETURN(answer.failing, at(found.safe_batch + 1));
   for (const int64_t batch : found.running_above) {
@@ -89,6 +98,26 @@ absl::StatusOr<PredictedAnswer> FastPrediction::Answer(
   answer.irregular_calls = static_cast<int64_t>(symbolic_.calls.size());
   answer.distinct_calls = plans.distinct_calls();
   return answer;
+}
+
+// A recording replays to the peaks that its run had: there is nothing to guess.
+// Operators that were run alone leave more open than that, since what looks
+// regular in two recordings need not be so at a larger batch.
+absl::StatusOr<PeakInterval> FastPrediction::IntervalOf(
+    const PredictedBatch& predicted, NearbyCallPlans& plans) {
+  const Shape shape = BatchShape(predicted.batch);
+  MEMPLAN_ASSIGN_OR_RETURN(const Reach reach, ReachOf(symbolic_, shape));
+  if (reach == Reach::kRecorded) {
+    const AllocatorPeaks& peaks = predicted.outcome.peaks;
+    return PeakInterval{{peaks.allocated.bytes, peaks.allocated.bytes},
+                        {peaks.reserved.bytes, peaks.reserved.bytes}};
+  }
+  MEMPLAN_ASSIGN_OR_RETURN(
+      const ShapeEstimate estimate,
+      estimator_->Estimate(
+          shape, {.plans = plans.At(shape), .only_those_that_run = true}));
+  return PeakInterval{{estimate.allocated.lower, estimate.allocated.upper},
+                      {estimate.reserved.lower, estimate.reserved.upper}};
 }
 
 absl::StatusOr<std::vector<DistinctCall>> FastPrediction::CallsAt(

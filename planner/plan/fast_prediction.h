@@ -15,6 +15,7 @@
 #include "planner/plan/nearby_call_plans.h"
 #include "planner/plan/predicted_answer.h"
 #include "planner/plan/prediction_search.h"
+#include "planner/plan/shape_estimate.h"
 #include "planner/trace/irregular_calls.h"
 #include "planner/trace/symbolic_trace.h"
 #include "planner/trace/trace.h"
@@ -28,6 +29,7 @@ struct FastPredictionOptions {
   // As of PredictionOptions.
   int64_t start = 0;
   bool only_safe = false;
+  bool names_interval = true;  // where there are segments
 };
 
 // Not thread-safe.
@@ -51,9 +53,15 @@ class FastPrediction {
   explicit FastPrediction(SymbolicTrace symbolic)
       : symbolic_(std::move(symbolic)) {}
 
+  // Those that were kept for other conditions are made anew.
+  void PrepareFor(const AllocatorConditions& conditions);
+  absl::StatusOr<PeakInterval> IntervalOf(const PredictedBatch& predicted,
+                                          NearbyCallPlans& plans);
+
   const SymbolicTrace symbolic_;
-  AllocatorConditions conditions_;  // those of search_
+  AllocatorConditions conditions_;  // those of search_ and estimator_
   std::optional<PredictionSearch> search_;
+  std::optional<ShapeEstimator> estimator_;
 };
 
 }  // namespace memplan

@@ -45,6 +45,10 @@ struct FastSearchOptions {
   AllocatorConditions conditions;
   // False on `cpu`: the cap holds for what is live, each block rounded up.
   bool has_segments = true;
+  // False where traces are changed before they are added, by the requests of
+  // another optimizer than the one that runs: no run shows their peaks, so no
+  // interval of them is named.
+  bool traces_are_as_run = true;
   // Runs, recordings included, before bisection takes over; each repeat of the
   // answer that is asked for comes on top, and so do runs that close a small gap
   // (kClosingGap).

@@ -5,8 +5,10 @@
 #define MEMPLAN_PLANNER_PLAN_PREDICTED_ANSWER_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "planner/base/bytes.h"
 #include "planner/plan/stream_replay.h"
 
 namespace memplan {
@@ -29,12 +31,32 @@ struct PredictedBatch {
   StreamOutcome outcome;
 };
 
+// Two amounts between which a peak is meant to lie, both included.
+struct PeakRange {
+  Bytes least;
+  Bytes most;
+
+  bool Holds(Bytes peak) const { return least <= peak && peak <= most; }
+  friend bool operator==(const PeakRange&, const PeakRange&) = default;
+};
+
+// Of a run that gets through all its steps under the cap.
+struct PeakInterval {
+  PeakRange allocated;
+  PeakRange reserved;
+  friend bool operator==(const PeakInterval&, const PeakInterval&) = default;
+};
+
 struct PredictedAnswer {
   // The largest that runs with all smaller ones, and the largest of those that
   // with all smaller ones runs without giving memory back in a settled step;
   // batch 0: none.
   PredictedBatch safe;
   PredictedBatch comfortable;
+  // Of the peaks of `safe`: zero wide where that batch was recorded, else as wide
+  // as shape_estimate makes it. None without a safe batch, without segments, or
+  // of traces that are not as run (FastSearchOptions).
+  std::optional<PeakInterval> safe_interval;
   // The smallest that fails; batch 0: none up to the largest allowed.
   PredictedBatch failing;
   // Larger than that: they run. Told, not recommended.

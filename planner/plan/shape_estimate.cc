@@ -20,24 +20,30 @@ namespace {
 constexpr uint64_t kRandomOrders = 3;
 constexpr size_t kOrdersWithAssumptions = 3;
 
-// What is added on either side, as a part of the estimate: a little more than
-// the recorded traces were ever off beyond all orders and assumptions.
+// What is added on either side, as a part of the estimate, for what neither
+// orders nor assumptions show.
 struct Margins {
-  double requested_ratio;
-  double allocated_ratio;
+  double allocated_ratio;  // of requested too
   double reserved_ratio;
 };
-constexpr Margins kScratchKnown{0.0001, 0.0002, 0.0025};
-constexpr Margins kScratchAssumed{0.001, 0.001, 0.05};
+// For calls that look regular in the recordings and take other scratch at a larger
+// batch. Off by at most 0.041 % allocated and 0.050 % reserved in 54 probes on a
+// card, and not at all in reserved over the recorded traces.
+constexpr Margins kScratchKnown{0.001, 0.0025};
+// For assumptions that all miss: by up to 0.067 % and 4.7 % over those traces.
+constexpr Margins kScratchAssumed{0.001, 0.05};
 
 void Include(Bytes bytes, PeakEstimate& peak) {
   peak.lower = std::min(peak.lower, bytes);
   peak.upper = std::max(peak.upper, bytes);
 }
 
-void AddMargin(double ratio, PeakEstimate& peak) {
-  const Bytes margin(
+Bytes PartOf(double ratio, const PeakEstimate& peak) {
+  return Bytes(
       static_cast<int64_t>(ratio * static_cast<double>(peak.estimate.count())));
+}
+
+void AddMargin(Bytes margin, PeakEstimate& peak) {
   peak.lower = std::max(peak.lower - margin, Bytes(0));
   peak.upper += margin;
 }
@@ -63,7 +69,10 @@ OriginBytes LiveAt(const RequestStream& stream, uint32_t last) {
 
 ShapeEstimator::ShapeEstimator(const SymbolicTrace& symbolic,
                                const AllocatorConditions& conditions)
-    : symbolic_(symbolic), instantiator_(symbolic) {
+    : symbolic_(symbolic),
+      cap_(conditions.EffectiveCap()),
+      segment_(conditions.settings.large_segment_size),
+      instantiator_(symbolic) {
   const auto add = [&](std::unique_ptr<AddressSource> order) {
     orders_.push_back(
         std::make_unique<OrderedReplay>(conditions, std::move(order)));
@@ -76,8 +85,9 @@ ShapeEstimator::ShapeEstimator(const SymbolicTrace& symbolic,
   }
 }
 
-absl::StatusOr<ShapeEstimate> ShapeEstimator::Estimate(const Shape& shape,
-                                                       const CallPlans* plans) {
+absl::StatusOr<ShapeEstimate> ShapeEstimator::Estimate(
+    const Shape& shape, const EstimateOptions& options) {
+  const CallPlans* plans = options.plans;
   ShapeEstimate estimate;
   MEMPLAN_ASSIGN_OR_RETURN(estimate.reach, ReachOf(symbolic_, shape));
   MEMPLAN_RETURN_IF_ERROR(
@@ -97,16 +107,29 @@ absl::StatusOr<ShapeEstimate> ShapeEstimator::Estimate(const Shape& shape,
           instantiator_.Run(shape, {scenario, plans}, stream_));
     }
     for (size_t i = is_guess ? 1 : 0; i < orders; ++i) {
-      Widen(orders_[i]->replay.Run(stream_), estimate);
+      Widen(orders_[i]->replay.Run(stream_), options, estimate);
     }
   }
-  if (estimate.reach != Reach::kRecorded) {
-    const Margins& margins = is_assumed ? kScratchAssumed : kScratchKnown;
-    AddMargin(margins.requested_ratio, estimate.requested);
-    AddMargin(margins.allocated_ratio, estimate.allocated);
-    AddMargin(margins.reserved_ratio, estimate.reserved);
-  }
+  if (estimate.reach != Reach::kRecorded) AddMargins(estimate);
   return estimate;
+}
+
+// A few bytes more can take one segment more. Whatever is not known, all lies in
+// what is reserved, and that within the cap.
+void ShapeEstimator::AddMargins(ShapeEstimate& estimate) const {
+  const Margins& margins =
+      estimate.assumed_calls > 0 ? kScratchAssumed : kScratchKnown;
+  PeakEstimate& requested = estimate.requested;
+  PeakEstimate& allocated = estimate.allocated;
+  PeakEstimate& reserved = estimate.reserved;
+  AddMargin(PartOf(margins.allocated_ratio, requested), requested);
+  AddMargin(PartOf(margins.allocated_ratio, allocated), allocated);
+  AddMargin(std::max(PartOf(margins.reserved_ratio, reserved), segment_),
+            reserved);
+  if (cap_.has_value()) reserved.upper = std::min(reserved.upper, *cap_);
+  allocated.upper = std::min(allocated.upper, reserved.upper);
+  requested.upper = std::min(requested.upper, reserved.upper);
+  reserved.lower = std::max(reserved.lower, allocated.lower);
 }
 
 void ShapeEstimator::Begin(const StreamOutcome& outcome,
@@ -125,13 +148,14 @@ void ShapeEstimator::Begin(const StreamOutcome& outcome,
 }
 
 void ShapeEstimator::Widen(const StreamOutcome& outcome,
-                           ShapeEstimate& estimate) const {
+                           const EstimateOptions& options,
+                           ShapeEstimate& estimate) {
+  const bool ends_alike = outcome.Runs() == estimate.outcome.Runs();
+  if (!ends_alike) estimate.is_end_certain = false;
+  if (!outcome.Runs() && !ends_alike && options.only_those_that_run) return;
   Include(outcome.peaks.requested.bytes, estimate.requested);
   Include(outcome.peaks.allocated.bytes, estimate.allocated);
   Include(outcome.peaks.reserved.bytes, estimate.reserved);
-  if (outcome.Runs() != estimate.outcome.Runs()) {
-    estimate.is_end_certain = false;
-  }
 }
 
 int64_t ShapeEstimator::CountAssumed(const CallPlans* plans) const {

@@ -4,7 +4,8 @@
 // Three things are not known. Where the driver puts segments: several orders of
 // addresses are replayed. Scratch of irregular calls that were not run alone:
 // several assumptions are replayed. And what neither shows: a margin on both
-// sides, taken from the recorded traces (docs/measurements.md).
+// sides, taken from recorded traces and from probes on a card
+// (docs/measurements.md).
 #ifndef MEMPLAN_PLANNER_PLAN_SHAPE_ESTIMATE_H_
 #define MEMPLAN_PLANNER_PLAN_SHAPE_ESTIMATE_H_
 
@@ -56,6 +57,14 @@ struct ShapeEstimate {
   OriginBytes requested_by_origin = {};
 };
 
+struct EstimateOptions {
+  // Of irregular calls at this very shape; null: none are known. Not owned.
+  const CallPlans* plans = nullptr;
+  // Orders and assumptions that fail where the best guess runs are left out of
+  // the intervals, which are then of a run that gets through.
+  bool only_those_that_run = false;
+};
+
 // Keeps its memory from one estimate to the next. Not thread-safe. The symbolic
 // trace outlives it.
 class ShapeEstimator {
@@ -63,10 +72,9 @@ class ShapeEstimator {
   ShapeEstimator(const SymbolicTrace& symbolic,
                  const AllocatorConditions& conditions);
 
-  // `plans` of irregular calls at this very shape; null: none are known. Errors
-  // as of Instantiator::Run.
+  // Errors as of Instantiator::Run.
   absl::StatusOr<ShapeEstimate> Estimate(const Shape& shape,
-                                         const CallPlans* plans = nullptr);
+                                         const EstimateOptions& options = {});
 
  private:
   // An allocator whose segments lie in one order.
@@ -84,10 +92,14 @@ class ShapeEstimator {
 
   // From the best guess in `stream_`.
   void Begin(const StreamOutcome& outcome, ShapeEstimate& estimate) const;
-  void Widen(const StreamOutcome& outcome, ShapeEstimate& estimate) const;
+  static void Widen(const StreamOutcome& outcome,
+                    const EstimateOptions& options, ShapeEstimate& estimate);
+  void AddMargins(ShapeEstimate& estimate) const;
   int64_t CountAssumed(const CallPlans* plans) const;
 
   const SymbolicTrace& symbolic_;
+  const std::optional<Bytes> cap_;
+  const Bytes segment_;  // the step in which reserved moves most often
   Instantiator instantiator_;
   RequestStream stream_;
   // The first is the order of the best guess.

@@ -34,11 +34,21 @@ v1::PredictedBatch ToProto(const PredictedBatch& predicted) {
   return proto;
 }
 
+void SetRange(const PeakRange& range, v1::PeakRange& proto) {
+  proto.set_least_bytes(range.least.count());
+  proto.set_most_bytes(range.most.count());
+}
+
 }  // namespace
 
 v1::Prediction ToProto(const PredictedAnswer& predicted) {
   v1::Prediction proto;
   *proto.mutable_safe() = ToProto(predicted.safe);
+  if (predicted.safe_interval) {
+    v1::PeakInterval& interval = *proto.mutable_safe_interval();
+    SetRange(predicted.safe_interval->allocated, *interval.mutable_allocated());
+    SetRange(predicted.safe_interval->reserved, *interval.mutable_reserved());
+  }
   *proto.mutable_comfortable() = ToProto(predicted.comfortable);
   *proto.mutable_failing() = ToProto(predicted.failing);
   for (const PredictedBatch& batch : predicted.running_above) {

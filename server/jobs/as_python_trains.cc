@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "planner/trace/optimizer_template.h"
+#include "planner/trace/python_optimizer.h"
 
 namespace memplan {
 namespace {
@@ -37,13 +38,26 @@ std::optional<OptimizerLoop> LoopOf(gpu::OptimizerImplementation kind) {
   return std::nullopt;
 }
 
+// None: libtorch's, or nothing is trained.
+std::optional<PythonOptimizer> PythonOptimizerOf(const ProbeSpec& spec) {
+  const auto algorithm = AlgorithmOf(spec.optimizer);
+  const auto loop = LoopOf(spec.optimizer_implementation);
+  if (spec.mode != gpu::Mode::kTrain || !algorithm || !loop) {
+    return std::nullopt;
+  }
+  return PythonOptimizer{*algorithm, *loop};
+}
+
 }  // namespace
 
 absl::StatusOr<Trace> AsSpecTrains(const ProbeSpec& spec, Trace trace) {
-  const auto algorithm = AlgorithmOf(spec.optimizer);
-  const auto loop = LoopOf(spec.optimizer_implementation);
-  if (spec.mode != gpu::Mode::kTrain || !algorithm || !loop) return trace;
-  return WithPythonOptimizer(trace, {*algorithm, *loop});
+  const auto optimizer = PythonOptimizerOf(spec);
+  if (!optimizer) return trace;
+  return WithPythonOptimizer(trace, *optimizer);
+}
+
+bool TrainsAsWorkersDo(const ProbeSpec& spec) {
+  return !PythonOptimizerOf(spec).has_value();
 }
 
 }  // namespace memplan

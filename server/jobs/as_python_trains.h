@@ -13,6 +13,9 @@ namespace memplan {
 // WithPythonOptimizer.
 absl::StatusOr<Trace> AsSpecTrains(const ProbeSpec& spec, Trace trace);
 
+// Whether that leaves traces as they are.
+bool TrainsAsWorkersDo(const ProbeSpec& spec);
+
 }  // namespace memplan
 
 #endif  // MEMPLAN_SERVER_JOBS_AS_PYTHON_TRAINS_H_

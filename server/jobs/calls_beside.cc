@@ -5,12 +5,14 @@
 #include <system_error>
 #include <utility>
 
+#include "server/jobs/dismissals.h"
+
 namespace memplan {
 
 CallsBeside::CallsBeside(CallRuns& runs, const std::vector<DistinctCall>& calls,
-                         std::unique_ptr<WorkerSession> worker,
+                         std::vector<std::unique_ptr<WorkerSession>> workers,
                          std::chrono::milliseconds timeout)
-    : runs_(runs), calls_(calls), worker_(std::move(worker)) {
+    : runs_(runs), calls_(calls), workers_(std::move(workers)) {
   try {
     thread_ = std::thread([this, timeout] { Run(timeout); });
   } catch (const std::system_error& error) {
@@ -27,10 +29,12 @@ const absl::Status& CallsBeside::Wait() {
 void CallsBeside::Run(std::chrono::milliseconds timeout) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begun = Clock::now();
-  status_ = runs_.Run(calls_, *worker_, timeout);
+  std::vector<WorkerSession*> workers;
+  for (const auto& worker : workers_) workers.push_back(worker.get());
+  status_ = runs_.Run(calls_, workers, timeout);
   seconds_ = std::chrono::duration<double>(Clock::now() - begun).count();
-  worker_->End();
-  worker_.reset();
+  Dismissals ends;
+  for (auto& worker : workers_) ends.Dismiss(std::move(worker));
 }
 
 }  // namespace memplan

@@ -1,5 +1,5 @@
-// Has operators run alone in a worker while the caller goes on with another one:
-// the last order of that worker, which is gone when they are done.
+// Has operators run alone in workers while the caller goes on with another one:
+// the last order of those workers, which are gone when they are done.
 #ifndef MEMPLAN_SERVER_JOBS_CALLS_BESIDE_H_
 #define MEMPLAN_SERVER_JOBS_CALLS_BESIDE_H_
 
@@ -21,14 +21,14 @@ class CallsBeside {
   // Begins. `runs` and `calls` are its own until Wait has returned. If there is no
   // thread to be had, all is done when this returns.
   CallsBeside(CallRuns& runs, const std::vector<DistinctCall>& calls,
-              std::unique_ptr<WorkerSession> worker,
+              std::vector<std::unique_ptr<WorkerSession>> workers,
               std::chrono::milliseconds timeout);
   // As Wait.
   ~CallsBeside() { (void)Wait(); }
   CallsBeside(const CallsBeside&) = delete;
   CallsBeside& operator=(const CallsBeside&) = delete;
 
-  // Waits for the end of the worker and returns what CallRuns::Run did.
+  // Waits for the end of the workers and returns what CallRuns::Run did.
   const absl::Status& Wait();
   // How long the operators took. After Wait.
   double seconds() const { return seconds_; }
@@ -38,7 +38,7 @@ class CallsBeside {
 
   CallRuns& runs_;
   const std::vector<DistinctCall>& calls_;
-  std::unique_ptr<WorkerSession> worker_;
+  std::vector<std::unique_ptr<WorkerSession>> workers_;
   absl::Status status_;
   double seconds_ = 0;
   std::thread thread_;  // last: it uses all of the above

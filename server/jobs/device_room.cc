@@ -11,6 +11,7 @@ namespace memplan {
 namespace {
 
 constexpr size_t kNamedProcesses = 3;
+constexpr int kMostWorkers = 4;
 
 Bytes ContextOf(const Probe& probe) {
   Bytes seen;
@@ -74,13 +75,19 @@ Bytes BytesNeeded(const Probe& probe) {
   return cap.value_or(Bytes(0)) + ContextOf(probe) * WorkersOf(probe.spec);
 }
 
-std::optional<Bytes> BytesForTwo(const Probe& probe, const Device& device) {
+int WorkersWithRoom(const Probe& probe, const Device& device) {
   const auto& [cap, budget] = probe.spec.limit;
   const bool has_two = !device.is_cpu && WorkersOf(probe.spec) == 2;
   const std::optional<Bytes> left = LeftOn(device);
-  if (!has_two || !cap || budget || !left) return std::nullopt;
-  const Bytes needed = (*cap + ContextOf(probe)) * 2;
-  return *left >= needed ? std::optional(needed) : std::nullopt;
+  if (!has_two || !cap || budget || !left) return 1;
+  for (int workers = kMostWorkers; workers > 2; --workers) {
+    if (BytesForWorkers(probe, workers) * 2 <= *left) return workers;
+  }
+  return BytesForWorkers(probe, 2) <= *left ? 2 : 1;
+}
+
+Bytes BytesForWorkers(const Probe& probe, int workers) {
+  return (probe.spec.limit.cap.value_or(Bytes(0)) + ContextOf(probe)) * workers;
 }
 
 Bytes BytesAwaited(const Probe& probe, const Device& device) {

@@ -27,15 +27,18 @@ inline constexpr Bytes kExpectedContext = MiB(768);
 // limit takes what there is, so that the context is all it needs to begin.
 Bytes BytesNeeded(const Probe& probe);
 
-// What `probe` takes if both of its workers may take the cap at one time, which
-// saves it a second. Unset if it has no two workers or no cap (a budget is for
-// both together), or `device` is not known to have that much left.
-std::optional<Bytes> BytesForTwo(const Probe& probe, const Device& device);
+// How many workers of `probe` may each take the cap at one time on `device`, which
+// saves it seconds: the two it has, with room for that, and up to two that help
+// them, where all of them leave at least as much to others. 1 if it has no second
+// worker or no cap (a budget is for all together), or nobody knows what is left.
+int WorkersWithRoom(const Probe& probe, const Device& device);
+// What so many take, of a probe with a cap.
+Bytes BytesForWorkers(const Probe& probe, int workers);
 
 // A probe's room on its device, which is its own as long as `hold` lives.
 struct HeldRoom {
   std::shared_ptr<void> hold;
-  bool is_for_two = false;  // BytesForTwo, else BytesNeeded
+  int workers = 1;  // BytesForWorkers if more than one, else BytesNeeded
 };
 
 // What of it `probe` waits for on `device`: all of it, or, on a GPU that could never

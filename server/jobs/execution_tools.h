@@ -77,9 +77,9 @@ struct ExecutionTools {
   // What others leave of the device (RoomBesideOthers), read now. Empty: nobody
   // watches them.
   std::function<std::optional<Bytes>(OwnWorkers)> room = {};
-  // Whether two workers may each take what the limit of the spec allows at one
-  // time, and nobody else was promised that.
-  bool has_room_for_two = false;
+  // How many workers may each take what the limit of the spec allows at one time:
+  // nobody else was promised that.
+  int workers_at_once = 1;
   // Where workers end that have no order left; it waits for them after the
   // execution has told its answer. Null: the execution waits.
   Dismissals* dismissals = nullptr;

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "server/devices/context_reading.h"
+#include "server/jobs/as_python_trains.h"
 #include "server/jobs/call_runs.h"
 #include "server/jobs/calls_beside.h"
 #include "server/jobs/fast_workers.h"
@@ -34,6 +35,16 @@ bool IsOfBisection(const Trial& trial) {
 // Where a worker's words for what it does are stages of their own.
 bool IsStage(std::string_view phase) {
   return phase == "load" || phase == "step";
+}
+
+// Behind the peaks; empty where no interval is named.
+std::string IntervalWords(const std::optional<PeakInterval>& interval) {
+  if (!interval) return "";
+  const auto& [allocated, reserved] = *interval;
+  return absl::StrCat(", within ", allocated.least.count(), " to ",
+                      allocated.most.count(), " allocated and ",
+                      reserved.least.count(), " to ", reserved.most.count(),
+                      " reserved");
 }
 
 class FastExecution {
@@ -83,7 +94,8 @@ class FastExecution {
                        .cap = std::nullopt,
                        .device_free = std::nullopt,
                        .device_total = AllocatorConditions{}.device_total},
-        .has_segments = true});
+        .has_segments = true,
+        .traces_are_as_run = TrainsAsWorkersDo(spec_)});
     begun_anew_ = trials_.begun_anew();
     batches_with_calls_.clear();
     AddTrialsOfBefore();
@@ -114,6 +126,7 @@ class FastExecution {
     if (recordings.empty()) return std::nullopt;
     if (auto ending = workers_.HaveRecorder()) return ending;
     workers_.HaveVerifier();
+    workers_.HaveHelpers(Rehearsal::kNone);  // calls come next
     stages_.Enter("wait for the recorder");
     const auto prepared = workers_.recorder().WaitUntilPrepared();
     if (absl::IsCancelled(prepared.status())) return CancelledEnding();
@@ -153,6 +166,7 @@ class FastExecution {
     stages_.Enter("start of workers");
     if (auto ending = workers_.HaveRecorder()) return ending;
     workers_.HaveVerifier();
+    workers_.HaveHelpers(Rehearsal::kSomeSteps);
     if (auto ending = Try({batch, TrialPurpose::kRecord})) return ending;
     if (HasBegunAnew()) return BeginAnew();
     search_->AddRecording(trials_.trials().back(), LastTrace());
@@ -168,15 +182,16 @@ class FastExecution {
     const auto& peaks = predicted->safe.outcome.peaks;
     spdlog::info(
         "batch {} is predicted to run, with peaks of {} bytes allocated and {} "
-        "reserved",
-        batch, peaks.allocated.bytes.count(), peaks.reserved.bytes.count());
+        "reserved{}",
+        batch, peaks.allocated.bytes.count(), peaks.reserved.bytes.count(),
+        IntervalWords(predicted->safe_interval));
   }
 
   // In a process that has run nothing else.
   std::optional<ProbeEnding> Verify(const RunBatch& run) {
     TellPrediction(run.batch);
     stages_.Enter("change of workers");
-    if (auto ending = workers_.TakeTurns()) return ending;
+    if (auto ending = workers_.TakeTurns(run.batch)) return ending;
     if (auto ending = Try(run)) return ending;
     if (HasBegunAnew()) return BeginAnew();
     AddVerification();
@@ -207,7 +222,7 @@ class FastExecution {
     for (int attempt = 0; attempt < kCallAttempts; ++attempt) {
       if (auto ending = workers_.HaveRecorder()) return ending;
       const absl::Status status =
-          runs.Run(order.calls, workers_.recorder(), trials_.Timeout());
+          runs.Run(order.calls, workers_.CallWorkers(), trials_.Timeout());
       if (absl::IsCancelled(status)) return CancelledEnding();
       if (status.ok()) break;
       TellOfCallsNotRun(order, status);
@@ -243,7 +258,8 @@ class FastExecution {
   // cuDNN chooses by the clock.
   std::optional<RunBatch> VerificationAhead(const RunCallsAt& order) {
     const auto& predicted = search_->predicted();
-    if (!tools_.has_room_for_two || spec_.step.cudnn_benchmark || !predicted) {
+    if (tools_.workers_at_once < 2 || spec_.step.cudnn_benchmark ||
+        !predicted) {
       return std::nullopt;
     }
     const int64_t batch = predicted->safe.batch;
@@ -259,16 +275,16 @@ class FastExecution {
     return RunBatch{batch, TrialPurpose::kVerify};
   }
 
-  // The recorder's last order. Should it not end well, the other worker runs the
-  // operators once it has verified.
+  // The last order of the recorder and its helpers. Should it not end well, the
+  // verifying worker runs the operators once it has verified.
   std::optional<ProbeEnding> VerifyBesideCalls(const RunBatch& run,
                                                const RunCallsAt& order,
                                                CallRuns& runs) {
     if (auto ending = workers_.HaveRecorder()) return ending;
     TellPrediction(run.batch);
-    CallsBeside beside(runs, order.calls, workers_.TakeRecorder(),
+    CallsBeside beside(runs, order.calls, workers_.TakeCallWorkers(),
                        trials_.Timeout());
-    if (auto ending = workers_.TakeTurns()) return ending;
+    if (auto ending = workers_.TakeTurns(run.batch)) return ending;
     if (auto ending = Try(run, &beside)) return ending;
     const absl::Status& status = beside.Wait();
     if (absl::IsCancelled(status)) return CancelledEnding();
@@ -321,8 +337,8 @@ class FastExecution {
                 enter(kReportPhase);
               });
           enter("keep");
-          // With two workers on it, the device's growth is not one's own.
-          if (result.ok() && workers_.AreTwo() &&
+          // With several workers on it, the device's growth is not one's own.
+          if (result.ok() && workers_.AreSeveral() &&
               result->trial.context_source == kContextFromDevice) {
             result->trial.context.reset();
             result->trial.context_source.clear();

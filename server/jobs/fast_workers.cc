@@ -1,6 +1,7 @@
 #include "server/jobs/fast_workers.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "planner/base/status_macros.h"
@@ -10,7 +11,7 @@ namespace memplan {
 std::optional<ProbeEnding> FastWorkers::HaveRecorder() {
   if (recorder_ != nullptr && recorder_->TakesOrders()) return std::nullopt;
   recorder_.reset();
-  return Start(recorder_);
+  return Start(recorder_, Rehearsal::kNone);
 }
 
 absl::Status FastWorkers::RenewRecorder() {
@@ -23,7 +24,41 @@ absl::Status FastWorkers::RenewRecorder() {
 void FastWorkers::HaveVerifier() {
   if (verifier_ != nullptr || !may_prepare_ahead_) return;
   if (spec_.limit.budget && !LeavesRoomForTwo()) return;
-  if (Start(verifier_)) may_prepare_ahead_ = false;
+  const bool rehearses = MayWorkBeside();
+  if (Start(verifier_, rehearses ? Rehearsal::kSomeSteps : Rehearsal::kNone)) {
+    may_prepare_ahead_ = false;
+  }
+  if (rehearses) rehearsed_ = AnyBatch().batch;
+}
+
+void FastWorkers::HaveHelpers(Rehearsal rehearsal) {
+  if (!std::exchange(may_have_helpers_, false) || !MayWorkBeside()) return;
+  for (int i = 2; i < tools_.workers_at_once; ++i) {
+    Session helper;
+    if (Start(helper, rehearsal)) return;
+    helpers_.push_back(std::move(helper));
+  }
+}
+
+std::vector<WorkerSession*> FastWorkers::CallWorkers() {
+  std::erase_if(helpers_,
+                [](const Session& helper) { return !helper->TakesOrders(); });
+  std::vector<WorkerSession*> workers = {recorder_.get()};
+  for (const Session& helper : helpers_) workers.push_back(helper.get());
+  return workers;
+}
+
+std::vector<FastWorkers::Session> FastWorkers::TakeCallWorkers() {
+  std::vector<Session> workers;
+  workers.push_back(std::move(recorder_));
+  std::move(helpers_.begin(), helpers_.end(), std::back_inserter(workers));
+  helpers_.clear();
+  return workers;
+}
+
+void FastWorkers::DismissHelpers() {
+  for (Session& helper : helpers_) dismissals().Dismiss(std::move(helper));
+  helpers_.clear();
 }
 
 bool FastWorkers::VerifierIsReady() const {
@@ -31,23 +66,32 @@ bool FastWorkers::VerifierIsReady() const {
          verifier_->TakesOrders();
 }
 
-std::optional<ProbeEnding> FastWorkers::TakeTurns() {
+std::optional<ProbeEnding> FastWorkers::TakeTurns(int64_t batch) {
   dismissals().Dismiss(std::move(recorder_));
+  DismissHelpers();
   // The device holds what one worker takes, unless more is known to be there.
-  if (!tools_.has_room_for_two) WaitForThoseLetGo();
-  if (!VerifierIsReady()) {
+  if (tools_.workers_at_once < 2) WaitForThoseLetGo();
+  if (!VerifierIsReady() || batch == rehearsed_) {
     verifier_.reset();
-    if (auto ending = Start(verifier_)) return ending;
+    if (auto ending = Start(verifier_, Rehearsal::kNone)) return ending;
   }
+  rehearsed_.reset();
   recorder_ = std::move(verifier_);
   may_prepare_ahead_ = false;
   return std::nullopt;
 }
 
+bool FastWorkers::MayWorkBeside() const {
+  return tools_.workers_at_once >= 2 && !spec_.step.cudnn_benchmark;
+}
+
 void FastWorkers::LetGo() {
   dismissals().Dismiss(std::move(recorder_));
   dismissals().Dismiss(std::move(verifier_));
+  DismissHelpers();
   may_prepare_ahead_ = true;
+  may_have_helpers_ = true;
+  rehearsed_.reset();
 }
 
 // Whether the budget holds a second worker with its model beside what the
@@ -68,7 +112,7 @@ bool FastWorkers::LeavesRoomForTwo() const {
   return recorded * 4 + loaded + context * 2 <= *budget;
 }
 
-// Batch and steps of a program do not count until it is run.
+// The first that is recorded: small, and not the answer unless that is as small.
 RunBatch FastWorkers::AnyBatch() const {
   return {std::get<SearchOptions>(spec_.task).first_batch,
           TrialPurpose::kRecord};
@@ -82,11 +126,12 @@ absl::StatusOr<FastWorkers::Session> FastWorkers::Begin() const {
 }
 
 // Has a worker load the program, and does not wait for that.
-std::optional<ProbeEnding> FastWorkers::Start(Session& session) {
+std::optional<ProbeEnding> FastWorkers::Start(Session& session,
+                                              Rehearsal rehearsal) {
   auto begun = Begin();
   if (begun.ok()) {
     session = *std::move(begun);
-    session->Prepare(trials_.Order(AnyBatch()));
+    session->Prepare(trials_.Order(AnyBatch()), rehearsal);
     return std::nullopt;
   }
   if (absl::IsCancelled(begun.status())) return CancelledEnding();

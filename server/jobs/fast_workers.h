@@ -1,13 +1,22 @@
-// The two workers of a search that predicts, as far as they are processes: who is
+// The workers of a search that predicts, as far as they are processes: who is
 // started when, who is ready, and who is let go. What they run is not its matter.
 //
 //   recorder   prepare ─ runs and calls ─ end
 //   verifier        prepare ─ · · · waits · · · ─ is the recorder from then on
+//   helpers         prepare ─ · · · calls ─ end   none, one or two
+//
+// Where two have room, the verifier rehearses while the recorder records: it runs
+// a small batch and gives all of it up, since what its libraries load at their
+// first use would else be waited for when its turn comes. Where more have room,
+// helpers share the recorder's calls, of which a network of convolutions has
+// many: choosing among a library's algorithms keeps a core busy, not the device.
 #ifndef MEMPLAN_SERVER_JOBS_FAST_WORKERS_H_
 #define MEMPLAN_SERVER_JOBS_FAST_WORKERS_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,30 +49,40 @@ class FastWorkers {
   // nothing.
   absl::Status RenewRecorder();
   void DropRecorder() { recorder_.reset(); }
-  // For whoever is to have its last orders carried out.
-  Session TakeRecorder() { return std::move(recorder_); }
+  // The recorder, which there is, and the helpers that take orders.
+  std::vector<WorkerSession*> CallWorkers();
+  // Likewise, for whoever is to have their last orders carried out.
+  std::vector<Session> TakeCallWorkers();
 
   // The worker that will verify, if it can be had by now: only a courtesy, so
   // that failures do not count. With a budget it waits until the first has shown
   // what a worker holds outside its allocator, since two cannot be told apart.
   void HaveVerifier();
+  // The helpers, as many as have room. They are had once; as of HaveVerifier.
+  // Prepared by a rehearsal only if there is the time for one.
+  void HaveHelpers(Rehearsal rehearsal);
   // Waits until it is ready. False if there is none, or it died meanwhile, which
   // is nobody's trial.
   bool VerifierIsReady() const;
-  // Lets the recorder go and puts a worker in its place that has run nothing. It
-  // knows the program: should operators have to be run again, it can.
-  std::optional<ProbeEnding> TakeTurns();
+  // Lets recorder and helpers go and puts a worker in place that has run nothing, but
+  // for a rehearsal of another batch than `batch`: of one that ran before, cuDNN
+  // knows what it chose. It knows the program: should operators have to be run
+  // again, it can.
+  std::optional<ProbeEnding> TakeTurns(int64_t batch);
 
-  // Lets both go, and does not wait for their end. They may be had again.
+  // Lets all go, and does not wait for their end. They may be had again.
   void LetGo();
   // Until those that were let go hold nothing any more.
   void WaitForThoseLetGo() { dismissals().Wait(); }
   // Whether another worker holds memory on the device beside the recorder.
-  bool AreTwo() const { return verifier_ != nullptr; }
+  bool AreSeveral() const { return verifier_ != nullptr || !helpers_.empty(); }
 
  private:
   absl::StatusOr<Session> Begin() const;
-  std::optional<ProbeEnding> Start(Session& session);
+  std::optional<ProbeEnding> Start(Session& session, Rehearsal rehearsal);
+  void DismissHelpers();
+  // Not where cuDNN chooses by the clock, which others at work would disturb.
+  bool MayWorkBeside() const;
   RunBatch AnyBatch() const;
   bool LeavesRoomForTwo() const;
   Dismissals& dismissals() {
@@ -76,7 +95,10 @@ class FastWorkers {
   Dismissals own_;
   Session recorder_;
   Session verifier_;
+  std::vector<Session> helpers_;
   bool may_prepare_ahead_ = true;
+  bool may_have_helpers_ = true;
+  std::optional<int64_t> rehearsed_;  // the batch, by the verifier
 };
 
 }  // namespace memplan

@@ -60,8 +60,8 @@ class StoredProbeJobs : public ProbeJobs {
   struct RunningProbe {
     std::string id;
     CancelSignal signal;
-    bool has_room_for_two = false;  // const once it runs
-    bool by_user = false;           // under mutex_
+    int workers_at_once = 1;  // const once it runs
+    bool by_user = false;     // under mutex_
   };
 
   // What callers asked for; on the requests' thread.

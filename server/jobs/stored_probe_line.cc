@@ -26,7 +26,7 @@ void StoredProbeJobs::RunDevice(const std::string& device_id) {
     }
     RunningProbe running;
     running.id = next->id;
-    running.has_room_for_two = held.is_for_two;
+    running.workers_at_once = held.workers;
     running_[device_id] = &running;
     lock.unlock();
     RunProbe(*next, running, reading);

@@ -123,7 +123,7 @@ ProbeEnding StoredProbeJobs::Execute(
        .call_results = options_.call_results,
        .device_free = reading ? LeftOn(*reading) : std::nullopt,
        .room = RoomReader(probe.spec.device_id),
-       .has_room_for_two = running.has_room_for_two,
+       .workers_at_once = running.workers_at_once,
        .dismissals = &dismissals,
        .on_fall_back =
            [&](FallBackKind kind) {

@@ -52,6 +52,10 @@ struct TrialResult {
   bool never_started = false;
 };
 
+// Whether a worker is to run some steps while it is prepared and give up all they
+// took, so that its libraries and kernels are loaded when its turn comes.
+enum class Rehearsal { kNone, kSomeSteps };
+
 // What a worker that waits with its model loaded says of its device.
 struct PreparedWorker {
   gpu::Prepared device;
@@ -73,9 +77,9 @@ class WorkerSession {
   // Its process is gone when this returns, whatever it did.
   virtual ~WorkerSession() = default;
 
-  // Has the worker open its device and load the model of `order`, whose batch and
-  // steps do not count, and returns at once. Only as the first order.
-  virtual void Prepare(const TrialOrder& order) = 0;
+  // Has the worker open its device and load the model of `order`, and returns at
+  // once. Only as the first order. Batch and steps count for a rehearsal only.
+  virtual void Prepare(const TrialOrder& order, Rehearsal rehearsal) = 0;
   // What came of it; waits for that. Errors: those of Run, and kUnavailable if
   // the worker died, hung or could not load the model.
   virtual absl::StatusOr<PreparedWorker> WaitUntilPrepared() = 0;

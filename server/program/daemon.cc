@@ -220,10 +220,11 @@ ProbeJobs::Options::Room Daemon::HoldRoom(const Probe& probe,
     return std::shared_ptr<void>(
         nullptr, [this, hold](void*) { admission_->EndHold(hold); });
   };
-  if (const auto for_two = BytesForTwo(probe, device)) {
-    const auto held = admission_->Hold(device, *for_two, false, holder);
+  for (int workers = WorkersWithRoom(probe, device); workers > 1; --workers) {
+    const auto held = admission_->Hold(device, BytesForWorkers(probe, workers),
+                                       false, holder);
     if (const auto* hold = std::get_if<int64_t>(&held)) {
-      return HeldRoom{release_later(*hold), true};
+      return HeldRoom{release_later(*hold), workers};
     }
   }
   auto held = admission_->Hold(device, BytesAwaited(probe, device),
@@ -231,7 +232,7 @@ ProbeJobs::Options::Room Daemon::HoldRoom(const Probe& probe,
   if (auto* words = std::get_if<std::string>(&held)) {
     return WaitingFor{WaitingReason::kRoom, std::move(*words)};
   }
-  return HeldRoom{release_later(std::get<int64_t>(held)), false};
+  return HeldRoom{release_later(std::get<int64_t>(held)), 1};
 }
 
 // A model that comes will be probed, most likely where the client's default is.

@@ -32,6 +32,26 @@ json BatchToJson(const PredictedBatch& predicted) {
           {"caught_failures", outcome.caught_failures}};
 }
 
+json RangeToJson(const PeakRange& range) {
+  return {{"least_bytes", range.least.count()},
+          {"most_bytes", range.most.count()}};
+}
+
+PeakRange RangeFromJson(const json& object) {
+  return {BytesFromJson(object.at("least_bytes")),
+          BytesFromJson(object.at("most_bytes"))};
+}
+
+json IntervalToJson(const PeakInterval& interval) {
+  return {{"allocated", RangeToJson(interval.allocated)},
+          {"reserved", RangeToJson(interval.reserved)}};
+}
+
+PeakInterval IntervalFromJson(const json& object) {
+  return {RangeFromJson(object.at("allocated")),
+          RangeFromJson(object.at("reserved"))};
+}
+
 // Which request failed is not kept: the first stands for it.
 PredictedBatch BatchFromJson(const json& object) {
   PredictedBatch predicted;
@@ -67,12 +87,17 @@ json PredictionToJson(const PredictedAnswer& predicted) {
   for (const PredictedBatch& batch : predicted.running_above) {
     object["running_above"].push_back(BatchToJson(batch));
   }
+  if (predicted.safe_interval) {
+    object["safe_interval"] = IntervalToJson(*predicted.safe_interval);
+  }
   return object;
 }
 
 PredictedAnswer PredictionFromJson(const json& object) {
   PredictedAnswer predicted;
   predicted.safe = BatchFromJson(object.at("safe"));
+  predicted.safe_interval =
+      GetOptional(object, "safe_interval", IntervalFromJson);
   predicted.comfortable = BatchFromJson(object.at("comfortable"));
   predicted.failing = BatchFromJson(object.at("failing"));
   for (const json& batch : object.at("running_above")) {

@@ -84,7 +84,7 @@ class ProcessSession : public WorkerSession {
   ProcessSession(const ProcessSession&) = delete;
   ProcessSession& operator=(const ProcessSession&) = delete;
 
-  void Prepare(const TrialOrder& order) override;
+  void Prepare(const TrialOrder& order, Rehearsal rehearsal) override;
   absl::StatusOr<PreparedWorker> WaitUntilPrepared() override;
   absl::StatusOr<TrialResult> Run(const TrialOrder& order,
                                   const OnWorkerProgress& on_progress) override;
@@ -142,15 +142,18 @@ gpu::TrialRequest ProcessSession::WithSandbox(gpu::TrialRequest request) const {
   return request;
 }
 
-void ProcessSession::Prepare(const TrialOrder& order) {
+void ProcessSession::Prepare(const TrialOrder& order, Rehearsal rehearsal) {
   preparing_ = Pending{order.timeout, parts_.begun};
-  const auto prepare = [this, program = WithSandbox(order.request),
-                        deadline = parts_.begun + order.timeout] {
-    prepared_ = talk_.Prepare(program, deadline);
-    spdlog::debug("worker {} ended its preparation {} after its start",
-                  parts_.worker.process->pid(),
-                  SecondsText(Clock::now() - parts_.begun));
-  };
+  const auto prepare =
+      [this,
+       message = gpu::Prepare{.program = WithSandbox(order.request),
+                              .rehearse = rehearsal == Rehearsal::kSomeSteps},
+       deadline = parts_.begun + order.timeout] {
+        prepared_ = talk_.Prepare(message, deadline);
+        spdlog::debug("worker {} ended its preparation {} after its start",
+                      parts_.worker.process->pid(),
+                      SecondsText(Clock::now() - parts_.begun));
+      };
   try {
     preparation_ = std::thread(prepare);
   } catch (const std::system_error& error) {

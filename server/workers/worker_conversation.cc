@@ -24,10 +24,9 @@ constexpr std::string_view kScriptedVersion = "scripted";
 WorkerConversation::WorkerConversation(int socket, TalkTerms terms)
     : socket_(socket), terms_(terms) {}
 
-Talk WorkerConversation::Prepare(const gpu::TrialRequest& program,
-                                 Deadline deadline) {
+Talk WorkerConversation::Prepare(const gpu::Prepare& order, Deadline deadline) {
   deadline_ = deadline;
-  if (!Begin(gpu::Prepare{program}, program.sandbox)) return talk_;
+  if (!Begin(order, order.program.sandbox)) return talk_;
   while (!talk_.prepared && !talk_.report) {
     const auto message = Receive(deadline_);
     if (!message) return talk_;
@@ -36,7 +35,7 @@ Talk WorkerConversation::Prepare(const gpu::TrialRequest& program,
     } else if (const auto* progress = std::get_if<gpu::Progress>(&*message)) {
       talk_.phase = progress->phase;
     } else if (const auto* report = std::get_if<gpu::Report>(&*message)) {
-      if (!TakeReport(*report, program)) return talk_;
+      if (!TakeReport(*report, order.program)) return talk_;
     } else {
       End(TalkEnd::kNonsense, "it said something else than that it is ready");
       return talk_;

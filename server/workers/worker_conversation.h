@@ -69,7 +69,7 @@ class WorkerConversation {
   WorkerConversation(int socket, TalkTerms terms);
 
   // Answered by `prepared`, or by `report` if the model did not load.
-  Talk Prepare(const gpu::TrialRequest& program,
+  Talk Prepare(const gpu::Prepare& order,
                std::chrono::steady_clock::time_point deadline);
   Talk Run(const RunTalk& order);
   Talk RunCalls(const gpu::RunCalls& calls,

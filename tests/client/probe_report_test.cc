@@ -168,6 +168,22 @@ TEST(ProbeReportTest, TellsWhatWasPredicted) {
                         "23 operators run alone, then verified\n"));
 }
 
+TEST(ProbeReportTest, TellsAnIntervalUnlessARunMadeItAPoint) {
+  v1::Probe probe = FoundProbe();
+  v1::PeakInterval& interval =
+      *probe.mutable_plan()->mutable_prediction()->mutable_safe_interval();
+  interval.mutable_allocated()->set_least_bytes(int64_t{3} << 29);
+  interval.mutable_allocated()->set_most_bytes(int64_t{2} << 30);
+  interval.mutable_reserved()->set_least_bytes(int64_t{4} << 30);
+  interval.mutable_reserved()->set_most_bytes(int64_t{5} << 30);
+  EXPECT_THAT(ProbeReport(probe),
+              HasSubstr("predicted peaks     1.50 GiB to 2.00 GiB allocated, "
+                        "4.00 GiB to 5.00 GiB reserved\n"));
+  interval.mutable_allocated()->set_least_bytes(int64_t{2} << 30);
+  interval.mutable_reserved()->set_least_bytes(int64_t{5} << 30);
+  EXPECT_THAT(ProbeReport(probe), Not(HasSubstr("predicted peaks")));
+}
+
 TEST(ProbeReportTest, TellsWhyItWasBisected) {
   v1::Probe probe = FoundProbe();
   probe.mutable_plan()->set_fall_back_reason("no two batches ran");

@@ -11,13 +11,13 @@ not run again, and none begins after N seconds. Exits with 1 if an answer does n
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+import foretold
 import gpu_models
 from check_report import Report
 from daemon_process import DaemonProcess
@@ -38,8 +38,6 @@ HEADLINE = [
 ALL = [(model, mode, cap, "torchscript" if mode == "infer" else "eager", None)
        for cap in (8, 16, 40) for model in ("resnet50", "vit", "gpt2")
        for mode in ("sgd", "adam", "adamw-bf16", "infer")]
-PREDICTED = re.compile(r"batch (\d+) is predicted to run, with peaks of (\d+) bytes "
-                       r"allocated and (\d+) reserved")
 
 
 def cells_of(text):
@@ -86,13 +84,13 @@ class FastCheck:
         return {trial["batch"]: trial for trial in probe["trials"]}
 
     def prediction_of(self, probe_id, batch):
-        """The peaks that were foretold for the answer before it first ran, or None."""
+        """The peaks foretold for the answer before it first ran and their interval, or Nones."""
         for line in self.daemon.log.read_text().splitlines():
             entry = json.loads(line) if line.startswith("{") else {}
-            told = PREDICTED.match(entry.get("message", ""))
-            if entry.get("probe_id") == probe_id and told and int(told[1]) == batch:
-                return {"allocated": int(told[2]), "reserved": int(told[3])}
-        return None
+            told = foretold.read(entry.get("message", ""))
+            if entry.get("probe_id") == probe_id and told and told[0] == batch:
+                return told[1:]
+        return None, None
 
     def check_cell(self, model, mode, cap, run_as, expected, file):
         name = key_of(model, mode, cap, run_as)
@@ -106,6 +104,7 @@ class FastCheck:
         ends = {number: outcome_of(trial) for number, trial in proof.items()}
         holds = ends[str(batch)] == "fits" and ends[str(batch + 1)] == "out_of_memory"
         peaks = proof[str(batch)]["peaks"]
+        predicted, interval = self.prediction_of(probe["id"], batch)
         line = {"cell": name, "batch": batch, "verified": plan["verified"],
                 "trials": [[trial["batch"], trial["purpose"].removeprefix("TRIAL_PURPOSE_").lower(),
                             outcome_of(trial), trial["duration"]] for trial in trials],
@@ -114,7 +113,7 @@ class FastCheck:
                 "fall_back": plan["fall_back_reason"], "proof": ends,
                 "allocated": int(peaks["allocated_bytes"]),
                 "reserved": int(peaks["reserved_bytes"]),
-                "predicted": self.prediction_of(probe["id"], batch),
+                "predicted": predicted, "interval": interval,
                 "comfortable": int(plan.get("prediction", {}).get("comfortable", {})
                                    .get("batch", 0))}
         file.write(json.dumps(line) + "\n")

@@ -4,13 +4,16 @@
     fast_table.py CELLS
 
 CELLS is a file of JSON lines. Prints a row a cell, ordered by cap, model and mode, and
-then what they come to: answers proven, trials, OOMs and how far predictions were off.
+then what they come to: answers proven, trials, OOMs, how far predictions were off, and
+whether intervals held the peaks.
 """
 
 import json
 import statistics
 import sys
 from pathlib import Path
+
+import foretold
 
 MODELS = ("resnet50", "vit", "gpt2")
 MODES = ("sgd", "adam", "adamw-bf16", "infer")
@@ -57,6 +60,19 @@ def row(cell):
             f"{told} | {ends} |")
 
 
+def intervals(cells):
+    """Of predicted cells: in how many the interval holds both peaks, and how wide they are."""
+    named = [cell for cell in cells if cell.get("interval")]
+    without = sum(bool(cell["predicted"]) for cell in cells) - len(named)
+    yield (f"interval holds: {sum(foretold.holds(cell['interval'], cell) for cell in named)} of "
+           f"{len(named)}; predicted without an interval: {without}")
+    for kind in foretold.KINDS if named else ():
+        widths = [(cell["interval"][kind][1] - cell["interval"][kind][0]) / cell[kind] * 100
+                  for cell in named]
+        yield (f"{kind}, width of the interval: median {statistics.median(widths):.4f} %, "
+               f"widest {max(widths):.4f} %")
+
+
 def summary(cells):
     far = [[abs(value) for value in deviations(cell)] for cell in cells
            if is_far(cell) and cell["predicted"]]
@@ -72,6 +88,7 @@ def summary(cells):
             yield (f"{name}, predicted at {FAR} times the largest recording and more "
                    f"({len(values)} cells): median {statistics.median(values):.4f} %, "
                    f"worst {max(values):.4f} %")
+    yield from intervals(cells)
 
 
 def main():

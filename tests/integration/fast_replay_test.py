@@ -16,6 +16,7 @@ from harness import DONE, IntegrationTest, INPUT
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "gpu"))
+import foretold  # noqa: E402
 import recorded_probe  # noqa: E402
 
 FAST = TESTS / "traces/fast"
@@ -45,12 +46,15 @@ class FastReplayTest(IntegrationTest):
         self.start()
         model = self.scripted_model(f"{folder.name}.pt", recorded=str(folder),
                                     limit_batch=answer["batch"])
-        found = recorded_probe.answer_of(self.probe(model, *answer["arguments"]))
+        probe = self.probe(model, *answer["arguments"])
+        found = recorded_probe.answer_of(probe)
         self.assertEqual(self.server.stop(), 0)
         shutil.rmtree(self.server.store)  # the next knows nothing of this one
         for key in ("batch", "method", "trials", "peaks", "failing"):
             self.assertEqual(found[key], answer[key], f"{folder.name}: {key}")
         self.check_prediction(found["predicted"], answer, folder.name)
+        if answer["method"] == "predicted":
+            self.check_intervals(probe["plan"]["prediction"], answer, folder.name)
         missed = [line for line in self.server.words if "it was not recorded" in line]
         self.assertEqual(missed, [], f"{folder.name} lacks operators; record it again with "
                                      "tests/gpu/run --only record")
@@ -61,6 +65,20 @@ class FastReplayTest(IntegrationTest):
             self.assertLessEqual(abs(found[kind] - wanted), answer["tolerance_bytes"],
                                  f"{name}: {kind} is foretold as {found[kind]} bytes, "
                                  f"the recording has {wanted}")
+
+    def check_intervals(self, prediction, answer, name):
+        """Before its run the answer is foretold within an interval, and after it to the byte."""
+        told = [foretold.read(line) for line in self.server.words]
+        named = [interval for batch, _, interval in filter(None, told)
+                 if batch == answer["batch"]]
+        self.assertGreater(len(named), 0, name)
+        for interval in named:
+            self.assertTrue(foretold.holds(interval, answer["peaks"]),
+                            f"{name}: {interval} is to hold {answer['peaks']}")
+        for kind in foretold.KINDS:
+            least, most = (int(prediction["safe_interval"][kind][f"{end}_bytes"])
+                           for end in ("least", "most"))
+            self.assertEqual((least, most), 2 * (answer["peaks"][kind],), f"{name}: {kind}")
 
     def record(self, name, **script):
         """What tests/gpu/record_fast.py keeps, of a program that the scripted worker makes up."""

@@ -196,7 +196,7 @@ std::optional<SandboxOrder> ReadSandbox(JsonReader& parent) {
   return sandbox;
 }
 
-absl::StatusOr<TrialRequest> ReadRequest(JsonReader& reader) {
+TrialRequest ReadRequest(JsonReader& reader) {
   TrialRequest request;
   request.model_path = reader.Text("model_path", kMaxPathBytes);
   request.device = reader.OneOf<DeviceKind>("device", kDeviceKindWords);
@@ -214,13 +214,20 @@ absl::StatusOr<TrialRequest> ReadRequest(JsonReader& reader) {
   request.cap = reader.OptionalSize("cap");
   request.sandbox = ReadSandbox(reader);
   request.stay = reader.Boolean("stay");
+  return request;
+}
+
+absl::StatusOr<DaemonMessage> DecodeRun(JsonReader& reader) {
+  TrialRequest request = ReadRequest(reader);
   MEMPLAN_RETURN_IF_ERROR(reader.Finish());
   return request;
 }
 
 absl::StatusOr<DaemonMessage> DecodePrepare(JsonReader& reader) {
-  MEMPLAN_ASSIGN_OR_RETURN(TrialRequest program, ReadRequest(reader));
-  return Prepare{std::move(program)};
+  Prepare prepare{.program = ReadRequest(reader)};
+  if (reader.Has("rehearse")) prepare.rehearse = reader.Boolean("rehearse");
+  MEMPLAN_RETURN_IF_ERROR(reader.Finish());
+  return prepare;
 }
 
 absl::StatusOr<DaemonMessage> DecodeRunCalls(JsonReader& reader) {
@@ -275,7 +282,7 @@ absl::StatusOr<DaemonMessage> DecodeDaemonMessage(std::string_view text) {
   MEMPLAN_ASSIGN_OR_RETURN(const std::string type, TypeOf(object));
   JsonReader reader(object, type);
   reader.Text("type", kMaxWordBytes);
-  if (type == "run") return ReadRequest(reader);
+  if (type == "run") return DecodeRun(reader);
   if (type == "proceed") return DecodeBare<Proceed>(reader);
   if (type == "prepare") return DecodePrepare(reader);
   if (type == "run_calls") return DecodeRunCalls(reader);

@@ -52,7 +52,7 @@
 namespace memplan::gpu {
 
 // Raised whenever a message or the trace layout changes.
-inline constexpr int kProtocolVersion = 4;
+inline constexpr int kProtocolVersion = 5;
 
 // The descriptors a worker is started with.
 inline constexpr int kChannelDescriptor = 3;
@@ -108,9 +108,13 @@ int StepCount(const TrialRequest& request);
 
 // Daemon → worker: open the device and load the model, ahead of a run.
 struct Prepare {
-  // Batch and steps do not count. The cap is in force while loading; the run
-  // that follows sets its own.
+  // Batch and steps count for a rehearsal only. The cap is in force while
+  // loading; the run that follows sets its own.
   TrialRequest program;
+  // Some steps of that batch are run before the model is loaded, and all that
+  // they took is given back: what libraries load at their first use is there
+  // then. How they end is not told.
+  bool rehearse = false;
   friend bool operator==(const Prepare&, const Prepare&) = default;
 };
 

@@ -51,6 +51,10 @@ absl::StatusOr<Orders::Next> Orders::CarryOut(const TrialRequest& request) {
 
 absl::StatusOr<Orders::Next> Orders::CarryOut(const Prepare& order) {
   MEMPLAN_RETURN_IF_ERROR(CheckProgram(order.program));
+  if (order.rehearse) {
+    MEMPLAN_RETURN_IF_ERROR(Renew(order.program.cap));
+    workshop_.Rehearse(AsShutIn(order.program));
+  }
   MEMPLAN_RETURN_IF_ERROR(Load(order.program));
   if (!prepared_->failure.has_value()) {
     MEMPLAN_RETURN_IF_ERROR(conversation_.Answer(device_.Identity()));
@@ -81,11 +85,15 @@ absl::Status Orders::CheckProgram(const TrialRequest& request) const {
                                                  program_.request.model_path));
 }
 
+TrialRequest Orders::AsShutIn(const TrialRequest& request) const {
+  TrialRequest order = request;
+  order.sandbox = program_.request.sandbox;
+  return order;
+}
+
 absl::Status Orders::Load(const TrialRequest& request) {
   MEMPLAN_RETURN_IF_ERROR(Renew(request.cap));
-  TrialRequest order = request;
-  order.sandbox = program_.request.sandbox;  // what is in force
-  execution_ = workshop_.MakeExecution(order);
+  execution_ = workshop_.MakeExecution(AsShutIn(request));
   prepared_ = std::make_unique<LoadResult>(
       RunLoad(device_, *execution_, recorder_, conversation_));
   return absl::OkStatus();

@@ -27,6 +27,10 @@ class Workshop {
   virtual ~Workshop() = default;
   virtual std::unique_ptr<Execution> MakeExecution(
       const TrialRequest& request) = 0;
+  // Loads the program of `request` and runs some of its steps, so that libraries
+  // and kernels are there for what follows; gives all of it up. How it goes does
+  // not matter. As of RunEach.
+  virtual void Rehearse(const TrialRequest& request) = 0;
   // One result for each call. No execution is alive, and the device is as Renew
   // leaves it.
   virtual CallsReport RunEach(const RunCalls& order) = 0;
@@ -64,6 +68,8 @@ class Orders {
   absl::StatusOr<Next> CarryOut(const RunCalls& order);
 
   absl::Status CheckProgram(const TrialRequest& request) const;
+  // `request` in the sandbox that is in force.
+  TrialRequest AsShutIn(const TrialRequest& request) const;
   // Loads unless the program is loaded, under the cap of `request`.
   absl::Status Load(const TrialRequest& request);
   // Lets go of everything of the program before.

@@ -146,9 +146,15 @@ inline std::vector<WorkerMessage> SampleWorkerMessages() {
 }
 
 inline std::vector<DaemonMessage> SampleDaemonMessages() {
-  return {SampleRequest(),  Proceed{}, Prepare{SampleRequest()},
-          SampleRunCalls(), End{},     TrialRequest{},
-          Prepare{},        RunCalls{}};
+  return {SampleRequest(),
+          Proceed{},
+          Prepare{SampleRequest()},
+          Prepare{.program = SampleRequest(), .rehearse = true},
+          SampleRunCalls(),
+          End{},
+          TrialRequest{},
+          Prepare{},
+          RunCalls{}};
 }
 
 }  // namespace memplan::gpu

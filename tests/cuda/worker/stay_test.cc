@@ -59,6 +59,8 @@ class StayTest : public ::testing::TestWithParam<StayCase> {
     request.stay = stay;
     return request;
   }
+  // A run of 32 after `order` records what one in a fresh process does.
+  static void CheckRunAfter(const Prepare& order);
 };
 
 TEST_P(StayTest, ASecondRunRecordsWhatAFreshProcessDoes) {
@@ -76,11 +78,9 @@ TEST_P(StayTest, ASecondRunRecordsWhatAFreshProcessDoes) {
   EXPECT_EQ(ExactEventsOf(staying.trace()), events);
 }
 
-TEST_P(StayTest, ARunOfWhatWasPreparedRecordsWhatAFreshProcessDoes) {
+void StayTest::CheckRunAfter(const Prepare& order) {
   WorkerProcess prepared;
-  TrialRequest loose = At(1, true);
-  loose.cap = GiB(2);
-  prepared.Send(Prepare{loose});
+  prepared.Send(order);
   while (const auto message = prepared.Receive()) {
     if (std::holds_alternative<Prepared>(*message)) break;
     ASSERT_FALSE(std::holds_alternative<Report>(*message));
@@ -91,6 +91,22 @@ TEST_P(StayTest, ARunOfWhatWasPreparedRecordsWhatAFreshProcessDoes) {
   EXPECT_EQ(run.report.load_peaks,
             RunTrialIn(fresh, At(32, false)).report.load_peaks);
   EXPECT_EQ(ExactEventsOf(prepared.trace()), ExactEventsOf(fresh.trace()));
+}
+
+TEST_P(StayTest, ARunOfWhatWasPreparedRecordsWhatAFreshProcessDoes) {
+  TrialRequest loose = At(1, true);
+  loose.cap = GiB(2);
+  CheckRunAfter(Prepare{loose});
+}
+
+TEST_P(StayTest, ARunAfterARehearsalRecordsWhatAFreshProcessDoes) {
+  CheckRunAfter(Prepare{.program = At(8, true), .rehearse = true});
+}
+
+TEST_P(StayTest, ARehearsalThatRunsOutOfMemoryLeavesNothing) {
+  TrialRequest large = At(1 << 22, true);
+  large.cap = MiB(8);
+  CheckRunAfter(Prepare{.program = large, .rehearse = true});
 }
 
 TrialRequest AsTorchScript(TrialRequest request) {

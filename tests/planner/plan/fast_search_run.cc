@@ -54,12 +54,14 @@ class Runner {
       search_.AddRecording(std::move(trial), std::move(trace));
     } else if (const auto* run = std::get_if<RunBatch>(&decision)) {
       EXPECT_EQ(run->purpose, TrialPurpose::kVerify);
+      if (SafeBatch() == run->batch) run_.foretold.push_back(Predicted());
       Trial trial = TrialAt(run->batch, run->purpose);
       auto trace = TraceOf(trial);
       search_.AddVerification(std::move(trial), std::move(trace));
     } else {
       const auto& order = std::get<RunCallsAt>(decision);
       EXPECT_FALSE(order.calls.empty());
+      if (IsLastOfCalls(order)) run_.foretold.push_back(Predicted());
       run_.call_batches.push_back(order.batch);
       run_.calls_run += std::ssize(order.calls);
       std::vector<CallPlansOrNone> results;
@@ -68,6 +70,23 @@ class Runner {
       }
       EXPECT_TRUE(search_.AddCalls(order, std::move(results)).ok());
     }
+  }
+
+  const PredictedAnswer& Predicted() const {
+    return search_.predicted().value();
+  }
+
+  int64_t SafeBatch() const {
+    return search_.predicted().has_value() ? Predicted().safe.batch : 0;
+  }
+
+  // Those of the answer and of the batch above it are known with these.
+  bool IsLastOfCalls(const RunCallsAt& order) const {
+    const int64_t safe = SafeBatch();
+    if (order.batch != safe && order.batch != safe + 1) return false;
+    const int64_t other = order.batch == safe ? safe + 1 : safe;
+    return std::count(run_.call_batches.begin(), run_.call_batches.end(),
+                      other) > 0;
   }
 
   Trial TrialAt(int64_t batch, TrialPurpose purpose) {

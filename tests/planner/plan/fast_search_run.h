@@ -56,6 +56,9 @@ struct FastRun {
   std::vector<int64_t> call_batches;
   int64_t calls_run = 0;
   std::optional<PredictedAnswer> predicted;
+  // As it stood before each verifying run of its safe batch, and where the daemon
+  // would have begun that run, beside the last calls.
+  std::vector<PredictedAnswer> foretold;
   // What the search's decisions took of the processor.
   int64_t decisions = 0;
   double decision_seconds = 0;

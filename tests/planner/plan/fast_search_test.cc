@@ -75,6 +75,27 @@ TEST(FastSearchTest, TakesThreeRunsWhateverTheAnswer) {
   }
 }
 
+// Weights, their gradients and states take 120 MiB, a sample 24. The first step's
+// gradients and states are cut out of a free segment of 12 MiB a sample, so that
+// three such are held, besides the weights': 3 · 12 · 283 + 40 MiB, and 12 more
+// under the cap.
+TEST(FastSearchTest, NamesAnIntervalThatTheRunMakesAPoint) {
+  const SimulatedProgram program = PlainProgram();
+  const FastRun run = RunFastSearch({}, CappedDevice(program, GiB(10)));
+  const Bytes allocated = MiB(120 + 24 * 283);
+  const Bytes reserved = MiB(40 + 36 * 283);
+  ASSERT_EQ(run.foretold.size(), 1);
+  // 0.1 % and 0.25 %.
+  const Bytes more(7247757);
+  const Bytes more_reserved(26812088);
+  EXPECT_EQ(run.foretold[0].safe_interval,
+            (PeakInterval{{allocated - more, allocated + more},
+                          {reserved - more_reserved, GiB(10)}}));
+  ASSERT_TRUE(run.predicted.has_value());
+  EXPECT_EQ(run.predicted->safe_interval,
+            (PeakInterval{{allocated, allocated}, {reserved, reserved}}));
+}
+
 TEST(FastSearchTest, LearnsFromCallsWhatNoRecordingTells) {
   const SimulatedProgram program = ConvolutionProgram();
   const CappedDevice device(program, GiB(4));
@@ -411,6 +432,8 @@ TEST(FastSearchTest, SearchesADeviceWithoutSegments) {
     search.AddRecording(trial, program.TraceAt(batch));
   }
   EXPECT_EQ(search.Next(), FastDecision(RunBatch{90, TrialPurpose::kVerify}));
+  ASSERT_TRUE(search.predicted().has_value());
+  EXPECT_FALSE(search.predicted()->safe_interval.has_value());
 }
 
 TEST(FastSearchTest, RefusesResultsThatAreNotOfItsCalls) {

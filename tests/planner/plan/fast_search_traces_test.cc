@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -27,12 +28,13 @@ constexpr int64_t kAnswersNear[] = {3, 21, 110, 220};
 // Smaller batches that must run for an answer to be right.
 constexpr int64_t kChecked = 16;
 
-Bytes ReservedPeak(const RecordedDevice& device, int64_t batch) {
+AllocatorPeaks PeaksOf(const RecordedDevice& device, int64_t batch,
+                       std::optional<Bytes> cap = std::nullopt) {
+  AllocatorConditions conditions;
+  conditions.cap = cap;
   ChunkAddresses addresses;
-  CachingAllocator allocator({}, addresses);
-  return StreamReplay(allocator)
-      .Run(device.StreamAt(batch))
-      .peaks.reserved.bytes;
+  CachingAllocator allocator(conditions, addresses);
+  return StreamReplay(allocator).Run(device.StreamAt(batch)).peaks;
 }
 
 bool IsRight(const CappedDevice& device, int64_t answer) {
@@ -41,6 +43,31 @@ bool IsRight(const CappedDevice& device, int64_t answer) {
     if (!device.Runs(batch)) return false;
   }
   return !device.Runs(answer + 1);
+}
+
+double WidthOf(const PeakRange& range) {
+  return static_cast<double>((range.most - range.least).count()) /
+         static_cast<double>(range.most.count());
+}
+
+// The intervals of batches that had not run yet, all searches together.
+struct Intervals {
+  std::vector<double> allocated_widths;
+  std::vector<double> reserved_widths;
+  int missed = 0;
+
+  void Add(const PredictedAnswer& foretold, const AllocatorPeaks& truth) {
+    const PeakInterval& interval = foretold.safe_interval.value();
+    missed += !interval.allocated.Holds(truth.allocated.bytes) ||
+              !interval.reserved.Holds(truth.reserved.bytes);
+    allocated_widths.push_back(WidthOf(interval.allocated));
+    reserved_widths.push_back(WidthOf(interval.reserved));
+  }
+};
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.at(values.size() / 2);
 }
 
 struct Tally {
@@ -58,11 +85,15 @@ struct Tally {
 
 TEST(FastSearchTracesTest, FindsTheSafeBatchOfRecordedPrograms) {
   Tally tally;
+  Intervals intervals;
   for (const RecordedProgram& program : RecordedPrograms()) {
     const RecordedDevice device(program);
     for (const int64_t batch : kAnswersNear) {
-      const CappedDevice capped(device, ReservedPeak(device, batch));
+      const CappedDevice capped(device, PeaksOf(device, batch).reserved.bytes);
       const FastRun run = RunFastSearch({}, capped);
+      for (const PredictedAnswer& foretold : run.foretold) {
+        intervals.Add(foretold, PeaksOf(device, foretold.safe.batch, capped.cap()));
+      }
       const bool is_right = IsRight(capped, run.answer.safe_batch);
       ++tally.searches;
       tally.right += is_right;
@@ -94,6 +125,12 @@ TEST(FastSearchTracesTest, FindsTheSafeBatchOfRecordedPrograms) {
   EXPECT_GE(100 * tally.right, 97 * tally.searches);
   EXPECT_GE(100 * tally.within_four, 90 * tally.searches);
   EXPECT_EQ(tally.ooms, 0);
+  std::printf("median width of intervals: allocated %.3f %%, reserved %.3f %%\n",
+              100 * Median(intervals.allocated_widths),
+              100 * Median(intervals.reserved_widths));
+  EXPECT_EQ(intervals.missed, 0);
+  EXPECT_LE(Median(intervals.allocated_widths), 0.02);
+  EXPECT_LE(Median(intervals.reserved_widths), 0.02);
 }
 
 }  // namespace

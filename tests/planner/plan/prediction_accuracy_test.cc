@@ -66,7 +66,9 @@ void Predict(const RecordedProgram& program,
         PlansIn(symbolic, program.runs.at(large).trace, run.trace);
     for (const bool is_known : {false, true}) {
       const ShapeEstimate estimate =
-          estimator.Estimate(BatchShape(batch), is_known ? &plans : nullptr)
+          estimator
+              .Estimate(BatchShape(batch),
+                        {.plans = is_known ? &plans : nullptr})
               .value();
       EXPECT_TRUE(estimate.outcome.Runs());
       predictions.push_back(
@@ -191,6 +193,29 @@ TEST(PredictionAccuracyTest, HoldsTheTruthInEveryInterval) {
         << prediction.program << " at " << prediction.batch << " from "
         << prediction.largest_recorded;
   }
+}
+
+// Under the least cap at which the usual order runs, others do not.
+TEST(PredictionAccuracyTest, CanLeaveOutWhatFailsWhereTheBestGuessRuns) {
+  int narrower = 0;
+  for (const RecordedProgram& program : RecordedPrograms()) {
+    const SymbolicTrace symbolic = SymbolicTraceOf(program, {8, 16});
+    const Shape shape = BatchShape(program.runs.rbegin()->first);
+    AllocatorConditions conditions;
+    const ShapeEstimate freely =
+        ShapeEstimator(symbolic, conditions).Estimate(shape).value();
+    conditions.cap = freely.reserved.estimate;
+    ShapeEstimator estimator(symbolic, conditions);
+    const ShapeEstimate all = estimator.Estimate(shape).value();
+    const ShapeEstimate running =
+        estimator.Estimate(shape, {.only_those_that_run = true}).value();
+    ASSERT_TRUE(running.outcome.Runs());
+    EXPECT_EQ(running.is_end_certain, all.is_end_certain);
+    EXPECT_GE(running.allocated.lower, all.allocated.lower) << program.name;
+    EXPECT_LE(running.allocated.upper, all.allocated.upper) << program.name;
+    narrower += running.allocated != all.allocated;
+  }
+  EXPECT_GT(narrower, 0);
 }
 
 TEST(PredictionAccuracyTest, IsAsGoodFromThreeRecordings) {

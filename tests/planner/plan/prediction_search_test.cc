@@ -170,6 +170,22 @@ TEST(ShapeEstimatorTest, IsCertainAtARecordedShape) {
   EXPECT_EQ(estimate->requested.upper, MiB(120));
 }
 
+TEST(ShapeEstimatorTest, LeavesRoomForASegmentUpToTheCap) {
+  const SymbolicTrace symbolic = TwoStepTrace();
+  const auto freely = ShapeEstimator(symbolic, {}).Estimate(Batch(100));
+  ASSERT_THAT(freely, IsOk());
+  // One of 20 MiB: more than the 0.25 % of 640 MiB.
+  EXPECT_EQ(freely->reserved, (PeakEstimate{MiB(640), MiB(620), MiB(660)}));
+  // 0.1 % of 440 MiB.
+  const Bytes margin(461373);
+  EXPECT_EQ(freely->allocated,
+            (PeakEstimate{MiB(440), MiB(440) - margin, MiB(440) + margin}));
+  const auto capped =
+      ShapeEstimator(symbolic, Cap(MiB(650))).Estimate(Batch(100));
+  ASSERT_THAT(capped, IsOk());
+  EXPECT_EQ(capped->reserved, (PeakEstimate{MiB(640), MiB(620), MiB(650)}));
+}
+
 TEST(ShapeEstimatorTest, SaysWhichRequestFails) {
   const SymbolicTrace symbolic = TwoStepTrace();
   const auto estimate =

@@ -214,6 +214,7 @@ TEST(PlanToProtoTest, TellsWhatWasPredicted) {
   predicted.safe.outcome.caught_failures = 7;
   predicted.safe.outcome.peaks.allocated.bytes = Bytes(8);
   predicted.safe.outcome.peaks.reserved.bytes = Bytes(9);
+  predicted.safe_interval = {{Bytes(7), Bytes(10)}, {Bytes(9), Bytes(13)}};
   predicted.failing.batch = 193;
   predicted.failing.knowledge = CallKnowledge::kAssumed;
   predicted.failing.outcome.failed_request = 11;
@@ -249,6 +250,10 @@ TEST(PlanToProtoTest, TellsWhatWasPredicted) {
                 call_batches: 192
                 irregular_calls: 12
                 distinct_calls: 10
+                safe_interval {
+                  allocated { least_bytes: 7 most_bytes: 10 }
+                  reserved { least_bytes: 9 most_bytes: 13 }
+                }
               )pb"));
 }
 

@@ -75,18 +75,33 @@ TEST_F(DeviceRoomTest, ABudgetNeedsItself) {
 
 // Two caps of 4 GiB and two contexts of 768 MiB: 9.5 of the 10 GiB.
 TEST_F(DeviceRoomTest, HasRoomForTwoWorkersOfACapAtOneTime) {
-  EXPECT_FALSE(BytesForTwo(probe_, device_));
+  EXPECT_EQ(WorkersWithRoom(probe_, device_), 1);
   probe_.spec.task = SearchOptions{};
-  EXPECT_FALSE(BytesForTwo(probe_, device_));
+  EXPECT_EQ(WorkersWithRoom(probe_, device_), 1);
   probe_.spec.limit.cap = GiB(4);
-  EXPECT_EQ(BytesForTwo(probe_, device_), GiB(8) + MiB(1536));
+  EXPECT_EQ(WorkersWithRoom(probe_, device_), 2);
+  EXPECT_EQ(BytesForWorkers(probe_, 2), GiB(8) + MiB(1536));
   device_.free = GiB(8) + MiB(1535);
-  EXPECT_FALSE(BytesForTwo(probe_, device_));
+  EXPECT_EQ(WorkersWithRoom(probe_, device_), 1);
   device_.free = GiB(10);
   probe_.spec.limit.budget = GiB(9);
-  EXPECT_FALSE(BytesForTwo(probe_, device_));
+  EXPECT_EQ(WorkersWithRoom(probe_, device_), 1);
   UseCpu();
-  EXPECT_FALSE(BytesForTwo(probe_, device_));
+  EXPECT_EQ(WorkersWithRoom(probe_, device_), 1);
+}
+
+// Each may take 4 GiB and 768 MiB: four of them half of 38 GiB.
+TEST_F(DeviceRoomTest, HasRoomForHelpersWhereAsMuchIsLeftToOthers) {
+  probe_.spec.task = SearchOptions{};
+  probe_.spec.limit.cap = GiB(4);
+  device_.free = GiB(38);
+  EXPECT_EQ(WorkersWithRoom(probe_, device_), 4);
+  device_.free = GiB(38) - Bytes(1);
+  EXPECT_EQ(WorkersWithRoom(probe_, device_), 3);
+  device_.free = GiB(28);
+  EXPECT_EQ(WorkersWithRoom(probe_, device_), 2);
+  probe_.spec.method = SearchMethod::kBisect;
+  EXPECT_EQ(WorkersWithRoom(probe_, device_), 1);
 }
 
 TEST_F(DeviceRoomTest, ACapNeedsAContextBesides) {

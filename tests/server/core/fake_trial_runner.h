@@ -165,8 +165,11 @@ class FakeWorkerSession : public WorkerSession {
     if (is_open_) runner_.Note(number_, "killed");
   }
 
-  void Prepare(const TrialOrder& /*order*/) override {
-    runner_.Note(number_, "prepare");
+  void Prepare(const TrialOrder& order, Rehearsal rehearsal) override {
+    runner_.Note(number_,
+                 rehearsal == Rehearsal::kNone
+                     ? "prepare"
+                     : "rehearse " + std::to_string(order.request.batch));
   }
   absl::StatusOr<PreparedWorker> WaitUntilPrepared() override {
     if (runner_.prepared_) return runner_.prepared_(number_);

@@ -44,7 +44,7 @@ class FastOverlapTest : public ::memplan::testing::FastExecutionFixture {
   }
   ProbeEnding ExecuteWithRoom() {
     ExecutionTools tools = Tools();
-    tools.has_room_for_two = true;
+    tools.workers_at_once = workers_at_once_;
     tools.on_trial = [this](const Trial& trial, const std::string&) {
       trials_.push_back(trial);
       events_of_trials_.push_back(runner_->events());
@@ -52,6 +52,7 @@ class FastOverlapTest : public ::memplan::testing::FastExecutionFixture {
     return ExecuteProbe(spec_, tools);
   }
 
+  int workers_at_once_ = 2;
   int call_orders_ = 0;
   // What had happened when each trial was told.
   std::vector<std::vector<std::string>> events_of_trials_;
@@ -72,11 +73,43 @@ TEST_F(FastOverlapTest, VerifiesWhileTheLastOperatorsAreRun) {
   EXPECT_EQ(runner_->events().back(), "2 end");
 }
 
+TEST_F(FastOverlapTest, TheVerifierRehearsesWhatTheRecorderRecords) {
+  ASSERT_TRUE(ExecuteWithRoom().plan);
+  EXPECT_THAT(runner_->events(),
+              AllOf(Contains("1 prepare"), Contains("2 rehearse 8"),
+                    Contains("2 run 58")));
+}
+
+TEST_F(FastOverlapTest, HelpersAreThereWhereThereIsRoomAndGoneInTheEnd) {
+  workers_at_once_ = 4;
+  const ProbeEnding ending = ExecuteWithRoom();
+  ASSERT_TRUE(ending.plan);
+  EXPECT_EQ(ending.plan->answer.safe_batch, 58);
+  EXPECT_THAT(runner_->events(),
+              AllOf(Contains("3 rehearse 8"), Contains("4 rehearse 8"),
+                    Contains("3 end"), Contains("4 end")));
+  // None of them held memory when the verifying worker's was read.
+  EXPECT_THAT(events_of_trials_[2],
+              AllOf(Contains("3 end"), Contains("4 end")));
+}
+
+// What ran before there would not be run as for the first time.
+TEST_F(FastOverlapTest, ABatchIsNotVerifiedWhereItWasRehearsed) {
+  std::get<SearchOptions>(spec_.task).max_batch = 8;
+  const ProbeEnding ending = ExecuteWithRoom();
+  ASSERT_TRUE(ending.plan);
+  EXPECT_EQ(ending.plan->answer.safe_batch, 8);
+  EXPECT_THAT(runner_->events(),
+              AllOf(Contains("2 rehearse 8"), Contains("3 prepare"),
+                    Contains("3 run 8"), Not(Contains("2 run 8"))));
+}
+
 TEST_F(FastOverlapTest, RunsOneAfterTheOtherWhereCudnnChoosesByTheClock) {
   spec_.step.cudnn_benchmark = true;
   ASSERT_TRUE(ExecuteWithRoom().plan);
   EXPECT_THAT(runner_->events(),
-              AllOf(Contains("1 calls 1").Times(2), Contains("2 run 58")));
+              AllOf(Contains("1 calls 1").Times(2), Contains("2 prepare"),
+                    Contains("2 run 58")));
   EXPECT_THAT(events_of_trials_[1], Not(Contains("2 run 58")));
 }
 

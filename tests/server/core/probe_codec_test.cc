@@ -54,6 +54,7 @@ void ExpectEqual(const PredictedBatch& a, const PredictedBatch& b) {
 
 void ExpectEqual(const PredictedAnswer& a, const PredictedAnswer& b) {
   ExpectEqual(a.safe, b.safe);
+  EXPECT_EQ(a.safe_interval, b.safe_interval);
   ExpectEqual(a.comfortable, b.comfortable);
   ExpectEqual(a.failing, b.failing);
   ASSERT_EQ(a.running_above.size(), b.running_above.size());
@@ -178,6 +179,16 @@ TEST(ProbeCodecTest, RefusesEveryTruncatedRecord) {
     EXPECT_THAT(DecodeProbe(record.substr(0, size)),
                 StatusIs(absl::StatusCode::kDataLoss));
   }
+}
+
+TEST(ProbeCodecTest, ReadsPlansOfBeforeIntervalsWereNamed) {
+  auto record = nlohmann::json::parse(EncodeProbe(SampleProbe("p1")));
+  ASSERT_EQ(record.at("plan").at("predicted").erase("safe_interval"), 1);
+  const auto probe = DecodeProbe(record.dump());
+  ASSERT_THAT(probe, IsOk());
+  ASSERT_TRUE(probe->plan && probe->plan->predicted);
+  EXPECT_EQ(probe->plan->predicted->safe.batch, 95);
+  EXPECT_FALSE(probe->plan->predicted->safe_interval);
 }
 
 TEST(ProbeCodecTest, RefusesARecordWithoutOneOfItsMembers) {

@@ -58,6 +58,8 @@ inline PredictedBatch SamplePredictedBatch(int64_t batch, bool runs) {
 inline PredictedAnswer SamplePrediction() {
   PredictedAnswer predicted;
   predicted.safe = SamplePredictedBatch(95, true);
+  predicted.safe_interval = {{Bytes(94900), Bytes(95100)},
+                             {Bytes(189000), Bytes(191000)}};
   predicted.comfortable = SamplePredictedBatch(90, true);
   predicted.failing = SamplePredictedBatch(96, false);
   predicted.running_above = {SamplePredictedBatch(97, true)};

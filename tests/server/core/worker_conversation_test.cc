@@ -273,7 +273,7 @@ TEST_F(WorkerConversationTest, TakesOrderAfterOrder) {
   Say(gpu::Settled{MiB(3), {}, {}});
   SayReport(gpu::EndKind::kRan, 2);
   WorkerConversation conversation(daemon_.get(), terms_);
-  EXPECT_EQ(conversation.Prepare(order_.request, order_.deadline).prepared,
+  EXPECT_EQ(conversation.Prepare({order_.request}, order_.deadline).prepared,
             kPrepared);
   EXPECT_EQ(conversation.Run(order_).context->context, MiB(2) + Bytes(1));
   const Talk calls = conversation.RunCalls(
@@ -297,7 +297,7 @@ TEST_F(WorkerConversationTest, TellsThatTheModelDidNotLoad) {
   Say(kHello);
   SayReport(gpu::EndKind::kOutOfMemory, 0);
   WorkerConversation conversation(daemon_.get(), terms_);
-  const Talk talk = conversation.Prepare(order_.request, order_.deadline);
+  const Talk talk = conversation.Prepare({order_.request}, order_.deadline);
   EXPECT_EQ(talk.end, TalkEnd::kAnswered);
   EXPECT_FALSE(talk.prepared);
   EXPECT_EQ(talk.report->end, gpu::EndKind::kOutOfMemory);
@@ -308,7 +308,7 @@ TEST_F(WorkerConversationTest, WantsAsManyResultsAsCalls) {
   Say(kPrepared);
   Say(gpu::CallsReport{{{{}, "one"}, {{}, "two"}}});
   WorkerConversation conversation(daemon_.get(), terms_);
-  (void)conversation.Prepare(order_.request, order_.deadline);
+  (void)conversation.Prepare({order_.request}, order_.deadline);
   const Talk talk = conversation.RunCalls({}, order_.deadline);
   EXPECT_EQ(talk.end, TalkEnd::kNonsense);
   EXPECT_THAT(talk.words, HasSubstr("2 operators of 0"));
@@ -318,7 +318,7 @@ TEST_F(WorkerConversationTest, GivesNoOrderOnceItIsBroken) {
   Say(kHello);
   Say(kHello);
   WorkerConversation conversation(daemon_.get(), terms_);
-  EXPECT_EQ(conversation.Prepare(order_.request, order_.deadline).end,
+  EXPECT_EQ(conversation.Prepare({order_.request}, order_.deadline).end,
             TalkEnd::kNonsense);
   EXPECT_EQ(conversation.Run(order_).end, TalkEnd::kNonsense);
   EXPECT_FALSE(conversation.SayEnd(order_.deadline));

@@ -91,6 +91,9 @@ class NotingWorkshop : public Workshop {
   std::unique_ptr<Execution> MakeExecution(const TrialRequest&) override {
     return std::make_unique<NotingExecution>(notes_, load, step);
   }
+  void Rehearse(const TrialRequest& request) override {
+    notes_.push_back(absl::StrCat("rehearse ", request.batch));
+  }
   CallsReport RunEach(const RunCalls& order) override {
     notes_.push_back(absl::StrCat(order.calls.size(), " calls"));
     return {};
@@ -190,6 +193,15 @@ TEST_F(OrdersTest, ASecondRunBeginsAnew) {
     phases.push_back(file_.NameOf(record));
   }
   EXPECT_THAT(phases, ElementsAre("load", "step0", "end"));  // the second's
+}
+
+TEST_F(OrdersTest, GivesUpARehearsalBeforeTheProgramIsLoaded) {
+  EXPECT_THAT(Serve({Prepare{.program = RunAt(8, 900, true), .rehearse = true},
+                     RunAt(58, 200, false)}),
+              IsOk());
+  EXPECT_THAT(notes_, ElementsAre("cap 900", "rehearse 8", "renew", "cap 900",
+                                  "load", "cap 200", "batch 58", "drop"));
+  EXPECT_THAT(Said(), ElementsAre("prepared", "report under 200"));
 }
 
 TEST_F(OrdersTest, ARunGoesOnFromThePreparedProgramUnderItsOwnCap) {
