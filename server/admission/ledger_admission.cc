@@ -260,10 +260,10 @@ absl::StatusOr<const Reservation*> LedgerAdmission::Owned(
 
 void LedgerAdmission::SaveThen(const Reservation& reservation,
                                ReservationCallback done) {
-  parts_.store.Save(reservation, [reservation, done = std::move(done)](
+  parts_.store.Save(reservation, [kept = reservation, done = std::move(done)](
                                      const absl::Status& saved) mutable {
     if (saved.ok()) {
-      done(std::move(reservation));
+      done(std::move(kept));
     } else {
       done(saved);
     }
