@@ -20,14 +20,16 @@ Judgement NotNow(VerdictReason reason, Bytes available,
                                     kSoonest, kLatest)};
 }
 
-// Why nobody knows what the device has; unset if the reading holds.
+// Why nobody knows what the device has; unset if the reading holds. `available`
+// is by that reading.
 std::optional<VerdictReason> WhyUnknown(const DeviceAccount& account,
+                                        std::optional<Bytes> available,
                                         const CheckRules& rules) {
   if (!account.device->read_error.empty()) return VerdictReason::kDeviceLost;
   if (!account.age || *account.age > rules.max_age) {
     return VerdictReason::kSnapshotStale;
   }
-  if (!LeftOn(*account.device)) return VerdictReason::kMemoryNotTold;
+  if (!available) return VerdictReason::kMemoryNotTold;
   return std::nullopt;
 }
 
@@ -39,8 +41,8 @@ bool IsAbove(const Need& need, const Device& device, Bytes headroom) {
 }
 
 // What the device would have if nobody but those who reserved were there.
-std::optional<Bytes> LastKnown(const DeviceAccount& account, Bytes headroom) {
-  if (const auto available = AvailableOn(account, headroom)) return available;
+std::optional<Bytes> WithoutOthers(const DeviceAccount& account,
+                                   Bytes headroom) {
   const Device& device = *account.device;
   if (!device.total) return std::nullopt;
   return std::max(*device.total - device.driver_reserve.value_or(Bytes(0)) -
@@ -67,17 +69,19 @@ Judgement Judge(const Need& need, const DeviceAccount& account,
             .available = Bytes(0),
             .retry_after = std::nullopt};
   }
+  std::optional<Bytes> available = AvailableOn(account, rules.headroom);
   if (IsAbove(need, *account.device, rules.headroom)) {
     return {.verdict = Verdict::kNever,
             .reason = VerdictReason::kAboveDevice,
-            .available = AvailableOn(account, rules.headroom),
+            .available = available,
             .retry_after = std::nullopt};
   }
-  const std::optional<VerdictReason> unknown = WhyUnknown(account, rules);
-  std::optional<Bytes> available;
-  if (!unknown || rules.unknown == UnknownPolicy::kByLastKnown) {
-    available = LastKnown(account, rules.headroom);
+  const std::optional<VerdictReason> unknown =
+      WhyUnknown(account, available, rules);
+  if (unknown && rules.unknown != UnknownPolicy::kByLastKnown) {
+    return Unknown(*unknown, rules.unknown);
   }
+  if (!available) available = WithoutOthers(account, rules.headroom);
   if (!available) {
     return Unknown(unknown.value_or(VerdictReason::kMemoryNotTold),
                    rules.unknown);

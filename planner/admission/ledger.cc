@@ -23,9 +23,11 @@ void Ledger::Enter(const Reservation& reservation) {
   book.sums.promised += reservation.promised;
   book.sums.outstanding += Outstanding(reservation);
   book.sums.measured += reservation.measured.value_or(Bytes(0));
+  if (IsOverPromise(reservation)) ++book.over_promise;
   book.claims.emplace(ClaimOf(reservation), &reservation);
   if (reservation.state == ReservationState::kAdopted) {
     ++book.sums.adopted;
+    book.adopted.insert(&reservation);
   } else {
     ++book.sums.waiting;
     book.expiries.emplace(reservation.expires_at, reservation.id);
@@ -38,9 +40,11 @@ void Ledger::Strike(const Reservation& reservation) {
   book.sums.promised -= reservation.promised;
   book.sums.outstanding -= Outstanding(reservation);
   book.sums.measured -= reservation.measured.value_or(Bytes(0));
+  if (IsOverPromise(reservation)) --book.over_promise;
   book.claims.erase({ClaimOf(reservation), &reservation});
   if (reservation.state == ReservationState::kAdopted) {
     --book.sums.adopted;
+    book.adopted.erase(&reservation);
   } else {
     --book.sums.waiting;
     book.expiries.erase({reservation.expires_at, reservation.id});
@@ -142,18 +146,16 @@ std::vector<std::string> Ledger::Expired(absl::Duration now) const {
   return ids;
 }
 
-std::optional<absl::Duration> Ledger::NextExpiry(
-    std::string_view device_id) const {
+DevicePromises Ledger::PromisesOn(std::string_view device_id) const {
   const auto found = books_.find(device_id);
-  if (found == books_.end() || found->second.expiries.empty()) {
-    return std::nullopt;
+  if (found == books_.end()) return {};
+  const DeviceBook& book = found->second;
+  DevicePromises promises = {.sums = book.sums,
+                             .over_promise = book.over_promise};
+  if (!book.expiries.empty()) {
+    promises.next_expiry = book.expiries.begin()->first;
   }
-  return found->second.expiries.begin()->first;
-}
-
-PromiseSums Ledger::SumsOn(std::string_view device_id) const {
-  const auto found = books_.find(device_id);
-  return found == books_.end() ? PromiseSums() : found->second.sums;
+  return promises;
 }
 
 std::vector<const Reservation*> Ledger::LargestOn(std::string_view device_id,
@@ -179,6 +181,13 @@ std::vector<std::string> Ledger::Devices() const {
 void Ledger::ForEach(
     const std::function<void(const Reservation&)>& visit) const {
   for (const auto& [id, reservation] : reservations_) visit(*reservation);
+}
+
+void Ledger::ForEachAdopted(
+    const std::function<void(const Reservation&)>& visit) const {
+  for (const auto& [device_id, book] : books_) {
+    for (const Reservation* reservation : book.adopted) visit(*reservation);
+  }
 }
 
 }  // namespace memplan

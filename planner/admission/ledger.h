@@ -24,6 +24,14 @@
 
 namespace memplan {
 
+// What is promised on one device.
+struct DevicePromises {
+  PromiseSums sums = {};
+  int64_t over_promise = 0;  // live ones that once used more than promised
+  // When the next lifetime is over; unset if none runs.
+  std::optional<absl::Duration> next_expiry = {};
+};
+
 // Not thread-safe. Pointers to a reservation hold until it is removed.
 class Ledger {
  public:
@@ -54,21 +62,28 @@ class Ledger {
 
   // Those whose lifetime is over at `now`.
   std::vector<std::string> Expired(absl::Duration now) const;
-  // When the next lifetime is over on the device; unset if none runs.
-  std::optional<absl::Duration> NextExpiry(std::string_view device_id) const;
 
-  PromiseSums SumsOn(std::string_view device_id) const;
+  DevicePromises PromisesOn(std::string_view device_id) const;
+  PromiseSums SumsOn(std::string_view device_id) const {
+    return PromisesOn(device_id).sums;
+  }
   // The live ones of the device with the largest claims, the largest first.
   std::vector<const Reservation*> LargestOn(std::string_view device_id,
                                             size_t most) const;
   // The devices that have live ones.
   std::vector<std::string> Devices() const;
   void ForEach(const std::function<void(const Reservation&)>& visit) const;
+  // Those that processes hold. What happens again and again asks this: a full
+  // ledger takes milliseconds to walk.
+  void ForEachAdopted(
+      const std::function<void(const Reservation&)>& visit) const;
   size_t size() const { return reservations_.size(); }
 
  private:
   struct DeviceBook {
     PromiseSums sums;
+    int64_t over_promise = 0;
+    std::set<const Reservation*> adopted;
     std::set<std::pair<absl::Duration, std::string>> expiries;
     // By what each claims: its promise, or what it uses where that is more.
     std::set<std::pair<Bytes, const Reservation*>> claims;

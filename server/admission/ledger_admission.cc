@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <random>
+#include <array>
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "planner/base/format.h"
 #include "planner/base/status_macros.h"
@@ -21,12 +23,14 @@ namespace {
 constexpr size_t kMostWaitingSaves = 4096;
 constexpr size_t kMostProcesses = 64;
 
-std::string RandomText(int words) {
-  std::random_device random;
-  std::string text;
-  for (int i = 0; i < words; ++i)
-    absl::StrAppendFormat(&text, "%08x", random());
-  return text;
+// So many of the kernel's random bytes, in hexadecimal: nobody can guess it.
+template <size_t kBytes>
+std::string RandomText() {
+  std::array<char, kBytes> bytes{};
+  if (getentropy(bytes.data(), bytes.size()) != 0) {
+    throw std::system_error(errno, std::generic_category(), "getentropy");
+  }
+  return absl::BytesToHexString({bytes.data(), bytes.size()});
 }
 
 // What was asked, in one line: equal for a call that is repeated.
@@ -165,14 +169,15 @@ void LedgerAdmission::AnswerAgain(Reservation reservation,
   admitted.answer.judgement.verdict = Verdict::kFits;
   admitted.answer.judgement.reason = VerdictReason::kRoom;
   admitted.answer.judgement.retry_after.reset();
-  parts_.store.WhenSaved([admitted = std::move(admitted),
-                          done = std::move(done)](const absl::Status& saved) {
-    if (saved.ok()) {
-      done(admitted);
-    } else {
-      done(saved);
-    }
-  });
+  parts_.store.WhenSaved(
+      [admitted = std::move(admitted),
+       done = std::move(done)](const absl::Status& saved) mutable {
+        if (saved.ok()) {
+          done(std::move(admitted));
+        } else {
+          done(saved);
+        }
+      });
 }
 
 void LedgerAdmission::Reserve(const ReserveSpec& spec, AdmittedCallback done) {
@@ -202,10 +207,10 @@ void LedgerAdmission::Reserve(const ReserveSpec& spec, AdmittedCallback done) {
 void LedgerAdmission::Grant(const ReserveSpec& spec, Answer answer,
                             AdmittedCallback done) {
   Reservation reservation;
-  reservation.id = "r-" + RandomText(2);
+  reservation.id = "r-" + RandomText<8>();
   reservation.request_id = spec.request_id;
   reservation.request = RequestText(spec);
-  reservation.token = RandomText(4);
+  reservation.token = RandomText<16>();
   reservation.device_id = answer.device->id;
   reservation.holder = spec.holder;
   // What fits has a need.
@@ -220,14 +225,15 @@ void LedgerAdmission::Grant(const ReserveSpec& spec, Answer answer,
   }
   const Reservation& kept = ledger_.Add(std::move(reservation));
   answer.sums = ledger_.SumsOn(kept.device_id);
-  parts_.store.Save(kept, [this,
-                           admitted = Admitted{.answer = std::move(answer),
-                                               .reservation = kept},
-                           done = std::move(done)](const absl::Status& saved) {
-    if (saved.ok()) return done(admitted);
-    AfterSave(admitted.reservation->id, saved);
-    done(saved);
-  });
+  parts_.store.Save(
+      kept,
+      [this,
+       admitted = Admitted{.answer = std::move(answer), .reservation = kept},
+       done = std::move(done)](const absl::Status& saved) mutable {
+        if (saved.ok()) return done(std::move(admitted));
+        AfterSave(admitted.reservation->id, saved);
+        done(saved);
+      });
 }
 
 // One that nobody was told of leaves nothing behind.
@@ -254,10 +260,10 @@ absl::StatusOr<const Reservation*> LedgerAdmission::Owned(
 
 void LedgerAdmission::SaveThen(const Reservation& reservation,
                                ReservationCallback done) {
-  parts_.store.Save(reservation, [reservation, done = std::move(done)](
-                                     const absl::Status& saved) {
+  parts_.store.Save(reservation, [kept = reservation, done = std::move(done)](
+                                     const absl::Status& saved) mutable {
     if (saved.ok()) {
-      done(reservation);
+      done(std::move(kept));
     } else {
       done(saved);
     }
@@ -327,7 +333,7 @@ absl::Status LedgerAdmission::CheckAdoptable(
                       "INVALID_ADMISSION", "pid");
   }
   std::string other;
-  ledger_.ForEach([&](const Reservation& each) {
+  ledger_.ForEachAdopted([&](const Reservation& each) {
     if (each.id == reservation.id || each.device_id != reservation.device_id) {
       return;
     }

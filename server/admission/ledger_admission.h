@@ -73,6 +73,14 @@ class LedgerAdmission final : public Admission {
     absl::Duration seen;    // since boot
     absl::Duration listed;  // when it was in a snapshot for the last time
   };
+  // A device of the snapshot with what is looked up once, when that comes.
+  struct Standing {
+    const Device* device = nullptr;
+    std::optional<absl::Duration> seen = {};  // since boot; unset: never read
+
+    // How old its reading is, at least 0; unset if it was never read.
+    std::optional<absl::Duration> AgeAt(absl::Duration now) const;
+  };
   struct Waiter {
     int64_t number = 0;
     ReserveSpec spec;
@@ -103,21 +111,12 @@ class LedgerAdmission final : public Admission {
     Bytes headroom;
     ModelNeeds model;  // none if the job states its bytes
   };
-  // What one device has to say to it.
-  struct Candidate {
-    const Device* device = nullptr;
-    Judgement judgement;
-    PromiseSums sums;
-    std::optional<absl::Duration> age;
-    std::optional<Need> need;
-  };
   absl::StatusOr<Answer> JudgeJob(const JobSpec& job, const Ticket* ticket);
-  absl::StatusOr<std::vector<const Device*>> Candidates(
+  absl::StatusOr<std::vector<Standing>> Candidates(
       const std::string& device) const;
-  Candidate JudgeOn(const Question& question, const Device& device) const;
+  static FoundNeed NeedOn(const Question& question, const Device& device);
+  Judgement JudgeOn(const Question& question, const Standing& standing) const;
   Bytes HeadroomOf(const JobSpec& job, Bytes suggestion) const;
-  std::optional<absl::Duration> AgeOf(const Device& device,
-                                      absl::Duration now) const;
   std::vector<MemoryHolder> HoldersOf(const Device& device) const;
 
   absl::Status CheckRoomForOne() const;
@@ -164,6 +163,7 @@ class LedgerAdmission final : public Admission {
   // All below under mutex_.
   Ledger ledger_;
   std::shared_ptr<const DeviceSnapshot> snapshot_;
+  std::vector<Standing> standings_;  // of snapshot_'s devices
   std::map<std::string, Reading, std::less<>> readings_;
   std::map<std::string, std::map<int64_t, std::string>> owners_;
   std::unordered_map<std::string, std::string> by_request_;  // id

@@ -37,13 +37,16 @@ absl::StatusOr<Answer> LedgerAdmission::Check(const JobSpec& job) {
   return answer;
 }
 
-absl::StatusOr<std::vector<const Device*>> LedgerAdmission::Candidates(
-    const std::string& device) const {
-  std::vector<const Device*> candidates;
+absl::StatusOr<std::vector<LedgerAdmission::Standing>>
+LedgerAdmission::Candidates(const std::string& device) const {
+  std::vector<Standing> candidates;
   if (snapshot_ == nullptr) return candidates;
   if (device.empty()) {
-    for (const Device& each : snapshot_->devices) {
-      if (!each.is_cpu && !each.is_partitioned) candidates.push_back(&each);
+    candidates.reserve(standings_.size());
+    for (const Standing& each : standings_) {
+      if (!each.device->is_cpu && !each.device->is_partitioned) {
+        candidates.push_back(each);
+      }
     }
     return candidates;
   }
@@ -54,8 +57,16 @@ absl::StatusOr<std::vector<const Device*>> LedgerAdmission::Candidates(
                                                        : "INVALID_ADMISSION",
                       "device_id");
   }
-  candidates.push_back(*found);
+  for (const Standing& each : standings_) {
+    if (each.device == *found) candidates.push_back(each);
+  }
   return candidates;
+}
+
+std::optional<absl::Duration> LedgerAdmission::Standing::AgeAt(
+    absl::Duration now) const {
+  if (!seen) return std::nullopt;
+  return std::max(now - *seen, absl::ZeroDuration());
 }
 
 Bytes LedgerAdmission::HeadroomOf(const JobSpec& job, Bytes suggestion) const {
@@ -67,85 +78,84 @@ Bytes LedgerAdmission::HeadroomOf(const JobSpec& job, Bytes suggestion) const {
   return headroom;
 }
 
-std::optional<absl::Duration> LedgerAdmission::AgeOf(const Device& device,
-                                                     absl::Duration now) const {
-  const auto reading = readings_.find(device.id);
-  if (reading == readings_.end() || reading->second.snapshot_id == 0) {
-    return std::nullopt;
-  }
-  return std::max(now - reading->second.seen, absl::ZeroDuration());
-}
-
-// Reservations and processes without one, the largest first.
+// Reservations and processes without one, the largest first, as both come.
 std::vector<MemoryHolder> LedgerAdmission::HoldersOf(
     const Device& device) const {
-  std::vector<MemoryHolder> holders;
-  for (const Reservation* each : ledger_.LargestOn(device.id, kMostHolders)) {
-    holders.push_back(
-        {.bytes = std::max(each->promised, each->measured.value_or(Bytes(0))),
-         .reservation_id = each->id,
-         .pid = each->processes.empty() ? 0 : each->processes.front().pid,
-         .name = each->holder});
-  }
+  const auto reserved = ledger_.LargestOn(device.id, kMostHolders);
   const auto owners = owners_.find(device.id);
-  size_t strangers = 0;
+  std::vector<MemoryHolder> holders;
+  holders.reserve(kMostHolders);
+  auto next = reserved.begin();
+  // The next reservations, as long as they hold no less than `least`.
+  const auto add_reserved = [&](Bytes least) {
+    for (; next != reserved.end() && holders.size() < kMostHolders; ++next) {
+      const Reservation& each = **next;
+      const Bytes bytes =
+          std::max(each.promised, each.measured.value_or(Bytes(0)));
+      if (bytes < least) return;
+      holders.push_back(
+          {.bytes = bytes,
+           .reservation_id = each.id,
+           .pid = each.processes.empty() ? 0 : each.processes.front().pid,
+           .name = each.holder});
+    }
+  };
   for (const DeviceProcess& process : device.processes) {
-    if (strangers == kMostHolders) break;
+    if (holders.size() == kMostHolders) break;
     if (owners != owners_.end() && owners->second.contains(process.pid)) {
       continue;
     }
-    ++strangers;
-    holders.push_back({.bytes = process.used.value_or(Bytes(0)),
+    const Bytes used = process.used.value_or(Bytes(0));
+    add_reserved(used);
+    if (holders.size() == kMostHolders) break;
+    holders.push_back({.bytes = used,
                        .reservation_id = {},
                        .pid = process.pid,
                        .name = process.name});
   }
-  std::stable_sort(holders.begin(), holders.end(),
-                   [](const MemoryHolder& a, const MemoryHolder& b) {
-                     return a.bytes > b.bytes;
-                   });
-  if (holders.size() > kMostHolders) holders.resize(kMostHolders);
+  add_reserved(Bytes(0));
   return holders;
 }
 
-LedgerAdmission::Candidate LedgerAdmission::JudgeOn(
-    const Question& question, const Device& device) const {
-  const JobSpec& job = question.job;
-  Candidate candidate = {.device = &device,
-                         .judgement = {},
-                         .sums = ledger_.SumsOn(device.id),
-                         .age = AgeOf(device, question.now),
-                         .need = {}};
-  if (const Bytes* stated = std::get_if<Bytes>(&job.need)) {
-    candidate.need = StatedNeed(*stated);
-  } else {
-    FoundNeed found = question.model.On(std::get<ModelNeed>(job.need), device);
-    if (const auto* reason = std::get_if<VerdictReason>(&found)) {
-      candidate.judgement = Unknown(*reason, job.unknown);
-      return candidate;
-    }
-    candidate.need = std::get<Need>(std::move(found));
+FoundNeed LedgerAdmission::NeedOn(const Question& question,
+                                  const Device& device) {
+  if (const Bytes* stated = std::get_if<Bytes>(&question.job.need)) {
+    return StatedNeed(*stated);
   }
+  return question.model.On(std::get<ModelNeed>(question.job.need), device);
+}
+
+Judgement LedgerAdmission::JudgeOn(const Question& question,
+                                   const Standing& standing) const {
+  const JobSpec& job = question.job;
+  const std::string& device_id = standing.device->id;
+  const FoundNeed need = NeedOn(question, *standing.device);
+  if (const auto* reason = std::get_if<VerdictReason>(&need)) {
+    return Unknown(*reason, job.unknown);
+  }
+  const DevicePromises promises = ledger_.PromisesOn(device_id);
   CheckRules rules = {
       .headroom = question.headroom,
       .max_age = job.max_age.value_or(absl::FromChrono(rules_.max_age)),
       .unknown = job.unknown};
   rules.held_for_waiter =
       question.ticket == nullptr
-          ? line_.IsHeld(device.id, question.now)
-          : line_.IsHeld(device.id, question.now, *question.ticket);
-  if (const auto expiry = ledger_.NextExpiry(device.id)) {
-    rules.next_expiry = *expiry - question.now;
+          ? line_.IsHeld(device_id, question.now)
+          : line_.IsHeld(device_id, question.now, *question.ticket);
+  if (promises.next_expiry) {
+    rules.next_expiry = *promises.next_expiry - question.now;
   }
-  candidate.judgement = Judge(
-      *candidate.need,
-      {.device = &device, .sums = candidate.sums, .age = candidate.age}, rules);
-  return candidate;
+  return Judge(std::get<Need>(need),
+               {.device = standing.device,
+                .sums = promises.sums,
+                .age = standing.AgeAt(question.now)},
+               rules);
 }
 
+// Every device is judged; the evidence is gathered of the chosen one alone.
 absl::StatusOr<Answer> LedgerAdmission::JudgeJob(const JobSpec& job,
                                                  const Ticket* ticket) {
-  MEMPLAN_ASSIGN_OR_RETURN(const std::vector<const Device*> devices,
+  MEMPLAN_ASSIGN_OR_RETURN(const std::vector<Standing> candidates,
                            Candidates(job.device));
   const Bytes suggestion = policy_.Suggestion();
   Question question = {.job = job,
@@ -156,26 +166,26 @@ absl::StatusOr<Answer> LedgerAdmission::JudgeJob(const JobSpec& job,
   if (const auto* model = std::get_if<ModelNeed>(&job.need)) {
     question.model = needs_.Of(model->model_sha256);
   }
-  std::vector<Candidate> candidates;
   std::vector<Judgement> judgements;
-  candidates.reserve(devices.size());
-  judgements.reserve(devices.size());
-  for (const Device* device : devices) {
-    candidates.push_back(JudgeOn(question, *device));
-    judgements.push_back(candidates.back().judgement);
+  judgements.reserve(candidates.size());
+  for (const Standing& candidate : candidates) {
+    judgements.push_back(JudgeOn(question, candidate));
   }
   const auto chosen = Choose(judgements, job.placement);
   if (!chosen) return WithoutDevice(job.unknown, suggestion);
-  Candidate& best = candidates[*chosen];
-  return Answer{.judgement = best.judgement,
-                .snapshot = snapshot_,
-                .device = best.device,
-                .sums = best.sums,
-                .age = best.age,
-                .headroom = question.headroom,
-                .suggested_headroom = suggestion,
-                .need = std::move(best.need),
-                .holders = HoldersOf(*best.device)};
+  const Standing& best = candidates[*chosen];
+  Answer answer = {.judgement = judgements[*chosen],
+                   .snapshot = snapshot_,
+                   .device = best.device,
+                   .sums = ledger_.SumsOn(best.device->id),
+                   .age = best.AgeAt(question.now),
+                   .headroom = question.headroom,
+                   .suggested_headroom = suggestion,
+                   .need = {},
+                   .holders = HoldersOf(*best.device)};
+  FoundNeed need = NeedOn(question, *best.device);
+  if (auto* known = std::get_if<Need>(&need)) answer.need = std::move(*known);
+  return answer;
 }
 
 }  // namespace memplan

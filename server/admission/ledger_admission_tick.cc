@@ -60,8 +60,7 @@ void CountEnd(const Reservation& ended, AdmissionCounts& counts) {
 
 std::vector<LedgerAdmission::Watched> LedgerAdmission::WatchedNow() const {
   std::vector<Watched> watched;
-  ledger_.ForEach([&](const Reservation& each) {
-    if (each.processes.empty()) return;
+  ledger_.ForEachAdopted([&](const Reservation& each) {
     watched.push_back({each.id, each.device_id, each.processes});
   });
   return watched;
@@ -119,14 +118,18 @@ void LedgerAdmission::TakeSnapshot(
     const std::shared_ptr<const DeviceSnapshot>& snapshot) {
   if (snapshot == nullptr) return;
   const absl::Duration now = parts_.now();
+  standings_.clear();
   for (const Device& device : snapshot->devices) {
     Reading& reading = readings_[device.id];
     reading.listed = now;
     const int64_t id = device.snapshot_id;
     // A device that cannot be read keeps the age of its last reading.
-    if (id == reading.snapshot_id || !device.read_error.empty()) continue;
-    reading.snapshot_id = id;
-    reading.seen = now;
+    if (id != reading.snapshot_id && device.read_error.empty()) {
+      reading.snapshot_id = id;
+      reading.seen = now;
+    }
+    Standing& standing = standings_.emplace_back(Standing{.device = &device});
+    if (reading.snapshot_id != 0) standing.seen = reading.seen;
   }
   room_changed_ = room_changed_ || snapshot != snapshot_;
   snapshot_ = snapshot;
@@ -316,15 +319,13 @@ AdmissionCounts LedgerAdmission::Counts() const {
   counts.plans = static_cast<int64_t>(needs_.size());
   if (snapshot_ == nullptr) return counts;
   const absl::Duration now = parts_.now();
-  std::map<std::string, int64_t> over;
-  ledger_.ForEach([&](const Reservation& each) {
-    if (IsOverPromise(each)) ++over[each.device_id];
-  });
-  for (const Device& device : snapshot_->devices) {
+  for (const Standing& standing : standings_) {
+    const Device& device = *standing.device;
+    const DevicePromises promises = ledger_.PromisesOn(device.id);
     counts.devices.push_back({.device_id = device.id,
-                              .sums = ledger_.SumsOn(device.id),
-                              .over_promise = over[device.id],
-                              .age = AgeOf(device, now),
+                              .sums = promises.sums,
+                              .over_promise = promises.over_promise,
+                              .age = standing.AgeAt(now),
                               .unattributed = device.unattributed});
   }
   return counts;

@@ -69,7 +69,7 @@ int64_t LedgerAdmission::Wait(const ReserveSpec& spec,
   const auto candidates = Candidates(spec.job.device);
   if (!candidates.ok()) return answer_now(candidates.status());
   std::vector<std::string> devices;
-  for (const Device* device : *candidates) devices.push_back(device->id);
+  for (const Standing& each : *candidates) devices.push_back(each.device->id);
   const Ticket ticket = line_.Add(since, std::move(devices));
   auto answer = JudgeJob(spec.job, &ticket);
   if (answer.ok() && answer->judgement.verdict == Verdict::kFits) {

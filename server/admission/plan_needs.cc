@@ -16,31 +16,6 @@ constexpr size_t kMostTables = 32;
 // Of a worker on a GPU whose driver did not tell: torch's on an H200.
 constexpr Bytes kUsualContext = MiB(768);
 
-// Name and total, out of `GPU-x, NVIDIA H200, 150754820096 bytes, driver 570.1`,
-// the words by which a probe knows its device again.
-std::string TypeIn(const std::string& identity) {
-  const size_t begin = identity.find(", ");
-  const size_t end = identity.rfind(", driver ");
-  if (begin == std::string::npos || end == std::string::npos || end <= begin) {
-    return identity;
-  }
-  return identity.substr(begin, end - begin);
-}
-
-// Whether `type` is of a device of this name and total. Asked for each device at
-// each check: it makes no text.
-bool IsTypeOf(absl::string_view type, const Device& device) {
-  if (device.is_cpu) return type == device.id;
-  int64_t total = 0;
-  return absl::ConsumePrefix(&type, ", ") &&
-         absl::ConsumePrefix(&type, device.display_name) &&
-         absl::ConsumePrefix(&type, ", ") &&
-         (device.total ? absl::ConsumeSuffix(&type, " bytes") &&
-                             absl::SimpleAtoi(type, &total) &&
-                             total == device.total->count()
-                       : type.empty());
-}
-
 Bytes LargestContext(const Probe& probe) {
   if (probe.spec.device_id == "cpu") return Bytes(0);
   Bytes largest;
@@ -74,11 +49,36 @@ NeedTable TableOf(const Probe& probe) {
   return {probe.id, std::move(points)};
 }
 
+// Out of `GPU-x, NVIDIA H200, 150754820096 bytes, driver 570.1`, the words by
+// which a probe knows its device again; a name may have commas.
+ModelNeeds::DeviceType ModelNeeds::TypeIn(absl::string_view identity) {
+  const size_t begin = identity.find(", ");
+  const size_t end = identity.rfind(", driver ");
+  if (begin == absl::string_view::npos || end == absl::string_view::npos ||
+      end <= begin) {
+    return {std::string(identity), std::nullopt};
+  }
+  absl::string_view type = identity.substr(begin + 2, end - begin - 2);
+  const size_t comma = type.rfind(", ");
+  absl::string_view amount = type.substr(comma == type.npos ? 0 : comma + 2);
+  int64_t total = 0;
+  if (comma == type.npos || !absl::ConsumeSuffix(&amount, " bytes") ||
+      !absl::SimpleAtoi(amount, &total)) {
+    return {std::string(type), std::nullopt};
+  }
+  return {std::string(type.substr(0, comma)), Bytes(total)};
+}
+
+bool ModelNeeds::IsOf(const DeviceType& type, const Device& device) {
+  if (device.is_cpu) return type.name == device.id;
+  return type.total == device.total && type.name == device.display_name;
+}
+
 void PlanNeeds::Add(const Probe& probe) {
   NeedTable table = TableOf(probe);
   if (table.empty()) return;
   auto entry = std::make_shared<const ModelNeeds::Entry>(ModelNeeds::Entry{
-      probe.spec, TypeIn(probe.device_identity), std::move(table)});
+      probe.spec, ModelNeeds::TypeIn(probe.device_identity), std::move(table)});
   const std::lock_guard lock(mutex_);
   auto& known = models_[probe.spec.model_sha256].entries_;
   auto entries = known == nullptr
@@ -102,8 +102,7 @@ FoundNeed ModelNeeds::On(const ModelNeed& need, const Device& device) const {
   for (const auto& kept : *entries_) {
     const Entry& entry = *kept;
     const bool matches =
-        (entry.spec.device_id == device.id ||
-         IsTypeOf(entry.device_type, device)) &&
+        (entry.spec.device_id == device.id || IsOf(entry.type, device)) &&
         (need.probe_id.empty() || entry.table.plan_id() == need.probe_id) &&
         (!need.mode || entry.spec.mode == *need.mode) &&
         (!need.optimizer || entry.spec.optimizer == *need.optimizer);

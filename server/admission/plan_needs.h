@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "absl/strings/string_view.h"
 #include "planner/admission/device.h"
 #include "planner/admission/need.h"
 #include "planner/admission/need_table.h"
@@ -46,12 +47,20 @@ class ModelNeeds {
 
  private:
   friend class PlanNeeds;
+  // What kind of device a probe ran on; `cpu` has no total.
+  struct DeviceType {
+    std::string name;
+    std::optional<Bytes> total;
+  };
   struct Entry {
     ProbeSpec spec;
-    std::string device_type;
+    DeviceType type;
     NeedTable table;
   };
   using Entries = std::deque<std::shared_ptr<const Entry>>;  // the newest first
+
+  static DeviceType TypeIn(absl::string_view identity);
+  static bool IsOf(const DeviceType& type, const Device& device);
 
   std::shared_ptr<const Entries> entries_;  // null: no plan
 };

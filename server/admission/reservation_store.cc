@@ -346,6 +346,8 @@ class SqliteReservations final : public ReservationStore {
 absl::Status Prepare(SQLite::Database& connection, const std::string& path) {
   connection.exec("PRAGMA journal_mode = WAL");
   connection.exec("PRAGMA synchronous = FULL");
+  connection.exec(
+      "PRAGMA cache_size = -16384");  // KiB: the rows of a full ledger
   SQLite::Transaction transaction(connection);
   const int layout = connection.execAndGet("PRAGMA user_version").getInt();
   if (layout == kLayout) return absl::OkStatus();

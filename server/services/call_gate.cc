@@ -18,7 +18,13 @@ constexpr double kBurstSeconds = 0.05;
 }  // namespace
 
 CallGate::CallGate(int64_t most_per_second)
-    : most_per_second_(most_per_second) {
+    : refusal_(WithReason(
+          absl::ResourceExhaustedError(absl::StrCat(
+              "more than ", most_per_second,
+              " checks a second are asked of the daemon "
+              "(max_checks_per_second); try again in a second, ask for many "
+              "jobs in one BatchCheck, or wait with WaitForMemory")),
+          "TOO_MANY_CHECKS")) {
   if (most_per_second == 0) return;
   const auto rate = static_cast<double>(most_per_second);
   limit_.emplace(rate, std::max(1.0, rate * kBurstSeconds));
@@ -30,13 +36,7 @@ absl::Status CallGate::Enter(int64_t jobs, RateLimit::Time now) {
   if (!limit_ || limit_->Take(now, static_cast<double>(calls))) {
     return absl::OkStatus();
   }
-  return WithReason(
-      absl::ResourceExhaustedError(absl::StrCat(
-          "more than ", most_per_second_,
-          " checks a second are asked of the daemon (max_checks_per_second); "
-          "try again in a second, ask for many jobs in one BatchCheck, or wait "
-          "with WaitForMemory")),
-      "TOO_MANY_CHECKS");
+  return refusal_;
 }
 
 }  // namespace memplan

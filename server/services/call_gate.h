@@ -28,7 +28,7 @@ class CallGate {
   absl::Status Enter(int64_t jobs, RateLimit::Time now);
 
  private:
-  const int64_t most_per_second_;
+  const absl::Status refusal_;  // made once: under load many get it
   std::optional<RateLimit> limit_;
 };
 

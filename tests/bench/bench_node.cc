@@ -92,6 +92,13 @@ BenchServer::BenchServer(grpc::Service& service, const std::string& socket)
   tcp_ = absl::StrCat("127.0.0.1:", port);
 }
 
+MethodCalls BenchServer::Checks() const {
+  for (MethodCalls& calls : counts_.Read()) {
+    if (calls.method.method == "Check") return std::move(calls);
+  }
+  return {};
+}
+
 BenchNode::BenchNode() {
   store_ = *ReservationStore::Open(dir_.Path("reservations.db"));
   const auto snapshot = EightCards();

@@ -27,6 +27,8 @@ class BenchServer {
 
   const std::string& tcp() const { return tcp_; }
   const std::string& socket() const { return socket_; }
+  // Its calls of `Check`, as the daemon's metrics count them.
+  MethodCalls Checks() const;
 
  private:
   CallCounts counts_;

@@ -212,9 +212,9 @@ class PartitionsTest(CasesTest):
 
 
 class ProbesTest(CasesTest):
-    def probe(self, gate, *more):
-        model = self.scripted_model(gate=str(gate.path), on_batch={"16": "waits at the gate"}, limit_batch=20,
-                                    once=str(self.folder / "once"))
+    def probe(self, gate, *more, at_16="waits at the gate", **script):
+        model = self.scripted_model(gate=str(gate.path), on_batch={"16": at_16}, limit_batch=20,
+                                    once=str(self.folder / "once"), **script)
         return self.memplan("probe", model, "--input", INPUT, "--device", "GPU-1", "--detach", *more)[0].strip()
 
     def at_gate(self, probe_id):
@@ -240,6 +240,25 @@ class ProbesTest(CasesTest):
         probe = self.memplan_json("watch", probe_id)
         self.assertEqual(probe["plan"]["safe_batch"], "20")
         self.assertEqual(self.verdict("80GiB"), "VERDICT_FITS")
+
+    # The same: a trial runs out of memory because of it.
+    def test_row_27_a_trial_that_a_neighbour_disturbed_is_repeated_and_decides_nothing(self):
+        self.play(card(total="80GiB"))
+        self.start()
+        gate, log = Gate(self.folder / "gate"), self.folder / "runs"
+        # Beside the neighbour there is less left than the trial may take.
+        probe_id = self.probe(gate, "--cap", "16GiB", at_16="runs out at the gate", log=str(log))
+        wait_until(lambda: self.at_gate(probe_id), "batch 16")
+        # A process that lives, so that it can be told from the daemon's own workers.
+        neighbour = {"pid": os.getpid(), "name": "python", "used": "70GiB"}
+        self.play(card(total="80GiB", used="70GiB", processes=[neighbour]))
+        gate.open_for_one()
+        probe = self.memplan_json("watch", probe_id)
+        self.assertEqual((probe["plan"]["safe_batch"], probe["plan"]["verified"]), ("20", True))
+        # Run twice, and only the repetition is evidence.
+        self.assertGreaterEqual([line.split()[1] for line in log.read_text().splitlines()].count("16"), 2)
+        outcomes = [trial["outcome"] for trial in probe["trials"] if trial["batch"] == "16"]
+        self.assertEqual(set(outcomes), {"TRIAL_OUTCOME_FITS"})
 
     # triton server#145: a model too large kills the server.
     def test_row_34_a_worker_that_dies_costs_a_trial_and_its_memory_is_free_again(self):

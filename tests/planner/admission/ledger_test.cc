@@ -76,7 +76,27 @@ TEST(LedgerTest, NamesTheLargestClaimsFirst) {
   }
   EXPECT_THAT(names, ElementsAre("grown", "large"));
   EXPECT_TRUE(IsOverPromise(*ledger.Find("grown")));
+  EXPECT_EQ(ledger.PromisesOn("GPU-a").over_promise, 1);
   EXPECT_THAT(ledger.LargestOn("GPU-b", 2), IsEmpty());
+}
+
+TEST(LedgerTest, VisitsThoseThatProcessesHold) {
+  Ledger ledger;
+  ledger.Add(Promise("promised", GiB(1)));
+  ledger.Add(Promise("held", GiB(1)));
+  ledger.Add(Promise("left", GiB(1)));
+  ledger.Adopt("held", kProcess);
+  ledger.Adopt("left", kProcess);
+  ledger.Observe("left", GiB(2));
+  ledger.DropProcesses("left", {kProcess}, absl::ZeroDuration());
+  std::vector<std::string> names;
+  ledger.ForEachAdopted(
+      [&names](const Reservation& each) { names.push_back(each.id); });
+  EXPECT_THAT(names, ElementsAre("held"));
+  // It used more than its promise once, which is kept in mind.
+  EXPECT_EQ(ledger.PromisesOn("GPU-a").over_promise, 1);
+  ledger.Remove("left", ReservationState::kReleased, absl::FromUnixSeconds(5));
+  EXPECT_EQ(ledger.PromisesOn("GPU-a").over_promise, 0);
 }
 
 TEST(LedgerTest, LeavesNothingBehind) {
@@ -87,7 +107,7 @@ TEST(LedgerTest, LeavesNothingBehind) {
   EXPECT_EQ(ended.state, ReservationState::kReleased);
   EXPECT_EQ(ledger.Find("a"), nullptr);
   EXPECT_EQ(ledger.SumsOn("GPU-a"), PromiseSums());
-  EXPECT_EQ(ledger.NextExpiry("GPU-a"), std::nullopt);
+  EXPECT_EQ(ledger.PromisesOn("GPU-a").next_expiry, std::nullopt);
 }
 
 }  // namespace
