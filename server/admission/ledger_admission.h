@@ -117,7 +117,7 @@ class LedgerAdmission final : public Admission {
   static FoundNeed NeedOn(const Question& question, const Device& device);
   Judgement JudgeOn(const Question& question, const Standing& standing) const;
   Bytes HeadroomOf(const JobSpec& job, Bytes suggestion) const;
-  std::vector<MemoryHolder> HoldersOf(const Device& device) const;
+  std::vector<MemoryHolder> HoldersOf(const Device& device, size_t most) const;
 
   absl::Status CheckRoomForOne() const;
   // The reservation that `spec`'s request_id made, if there is one.

@@ -11,7 +11,10 @@
 namespace memplan {
 namespace {
 
-constexpr size_t kMostHolders = 5;
+// Whoever is let in needs to know less of the others; each holder told is a
+// thirtieth of what a check costs.
+constexpr size_t kHoldersOfAYes = 3;
+constexpr size_t kHoldersOfANo = 8;
 
 // A judgement that no device was looked at for.
 Answer WithoutDevice(UnknownPolicy policy, Bytes suggestion) {
@@ -79,16 +82,16 @@ Bytes LedgerAdmission::HeadroomOf(const JobSpec& job, Bytes suggestion) const {
 }
 
 // Reservations and processes without one, the largest first, as both come.
-std::vector<MemoryHolder> LedgerAdmission::HoldersOf(
-    const Device& device) const {
-  const auto reserved = ledger_.LargestOn(device.id, kMostHolders);
+std::vector<MemoryHolder> LedgerAdmission::HoldersOf(const Device& device,
+                                                     size_t most) const {
+  const auto reserved = ledger_.LargestOn(device.id, most);
   const auto owners = owners_.find(device.id);
   std::vector<MemoryHolder> holders;
-  holders.reserve(kMostHolders);
+  holders.reserve(most);
   auto next = reserved.begin();
   // The next reservations, as long as they hold no less than `least`.
   const auto add_reserved = [&](Bytes least) {
-    for (; next != reserved.end() && holders.size() < kMostHolders; ++next) {
+    for (; next != reserved.end() && holders.size() < most; ++next) {
       const Reservation& each = **next;
       const Bytes bytes =
           std::max(each.promised, each.measured.value_or(Bytes(0)));
@@ -101,13 +104,13 @@ std::vector<MemoryHolder> LedgerAdmission::HoldersOf(
     }
   };
   for (const DeviceProcess& process : device.processes) {
-    if (holders.size() == kMostHolders) break;
+    if (holders.size() == most) break;
     if (owners != owners_.end() && owners->second.contains(process.pid)) {
       continue;
     }
     const Bytes used = process.used.value_or(Bytes(0));
     add_reserved(used);
-    if (holders.size() == kMostHolders) break;
+    if (holders.size() == most) break;
     holders.push_back({.bytes = used,
                        .reservation_id = {},
                        .pid = process.pid,
@@ -174,6 +177,7 @@ absl::StatusOr<Answer> LedgerAdmission::JudgeJob(const JobSpec& job,
   const auto chosen = Choose(judgements, job.placement);
   if (!chosen) return WithoutDevice(job.unknown, suggestion);
   const Standing& best = candidates[*chosen];
+  const bool fits = judgements[*chosen].verdict == Verdict::kFits;
   Answer answer = {.judgement = judgements[*chosen],
                    .snapshot = snapshot_,
                    .device = best.device,
@@ -182,7 +186,8 @@ absl::StatusOr<Answer> LedgerAdmission::JudgeJob(const JobSpec& job,
                    .headroom = question.headroom,
                    .suggested_headroom = suggestion,
                    .need = {},
-                   .holders = HoldersOf(*best.device)};
+                   .holders = HoldersOf(*best.device,
+                                        fits ? kHoldersOfAYes : kHoldersOfANo)};
   FoundNeed need = NeedOn(question, *best.device);
   if (auto* known = std::get_if<Need>(&need)) answer.need = std::move(*known);
   return answer;

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "server/base/log.h"
 #include "server/program/daemon.h"
 #include "server/program/end_signals.h"
@@ -30,6 +31,8 @@ std::string WaitAsService(Daemon& daemon, EndSignals& signals) {
 }
 
 int Run(const std::vector<std::string>& arguments) {
+  // Debian's Abseil checks the order of locks each time gRPC takes one.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   EndSignals signals;
   auto parsed = ParseOptions(arguments, ThisUser());
   if (const auto* end = std::get_if<EndAtOnce>(&parsed)) {
