@@ -61,7 +61,7 @@ class FastPrediction {
                                           NearbyCallPlans& plans);
 
   const SymbolicTrace symbolic_;
-  AllocatorConditions conditions_;  // those of search_ and estimator_
+  AllocatorConditions conditions_;            // those of search_ and estimator_
   std::unique_ptr<PredictionSearch> search_;  // null: not yet
   std::unique_ptr<ShapeEstimator> estimator_;
 };

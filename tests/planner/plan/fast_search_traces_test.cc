@@ -92,7 +92,8 @@ TEST(FastSearchTracesTest, FindsTheSafeBatchOfRecordedPrograms) {
       const CappedDevice capped(device, PeaksOf(device, batch).reserved.bytes);
       const FastRun run = RunFastSearch({}, capped);
       for (const PredictedAnswer& foretold : run.foretold) {
-        intervals.Add(foretold, PeaksOf(device, foretold.safe.batch, capped.cap()));
+        intervals.Add(foretold,
+                      PeaksOf(device, foretold.safe.batch, capped.cap()));
       }
       const bool is_right = IsRight(capped, run.answer.safe_batch);
       ++tally.searches;
@@ -125,9 +126,10 @@ TEST(FastSearchTracesTest, FindsTheSafeBatchOfRecordedPrograms) {
   EXPECT_GE(100 * tally.right, 97 * tally.searches);
   EXPECT_GE(100 * tally.within_four, 90 * tally.searches);
   EXPECT_EQ(tally.ooms, 0);
-  std::printf("median width of intervals: allocated %.3f %%, reserved %.3f %%\n",
-              100 * Median(intervals.allocated_widths),
-              100 * Median(intervals.reserved_widths));
+  std::printf(
+      "median width of intervals: allocated %.3f %%, reserved %.3f %%\n",
+      100 * Median(intervals.allocated_widths),
+      100 * Median(intervals.reserved_widths));
   EXPECT_EQ(intervals.missed, 0);
   EXPECT_LE(Median(intervals.allocated_widths), 0.02);
   EXPECT_LE(Median(intervals.reserved_widths), 0.02);
