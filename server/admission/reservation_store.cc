@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "server/admission/boot_clock.h"
+#include "server/admission/saved_answers.h"
 #include "server/base/reason.h"
 
 namespace memplan {
@@ -50,7 +51,12 @@ CREATE TABLE reservations (
   create_time_ns INTEGER NOT NULL,  -- since 1970
   end_time_ns INTEGER NOT NULL      -- since 1970; 0 while it lives
 ) WITHOUT ROWID;
-CREATE INDEX by_end ON reservations (live, end_time_ns);
+)sql";
+// Of ended ones alone, so that a living one is written to one tree. Earlier daemons
+// had the other index, and find what they look for without it too.
+constexpr const char* kIndexes = R"sql(
+DROP INDEX IF EXISTS by_end;
+CREATE INDEX IF NOT EXISTS ended ON reservations (end_time_ns) WHERE live = 0;
 )sql";
 
 constexpr const char* kColumns =
@@ -233,7 +239,7 @@ class SqliteReservations final : public ReservationStore {
 
   size_t waiting() const override {
     const std::lock_guard lock(mutex_);
-    return waiting_.size();
+    return waiting_.size() + answers_.waiting();
   }
   int64_t commits() const override {
     const std::lock_guard lock(mutex_);
@@ -248,6 +254,7 @@ class SqliteReservations final : public ReservationStore {
     changed_.notify_all();
     const std::lock_guard joining(joining_);
     if (thread_.joinable()) thread_.join();
+    answers_.Stop();
   }
 
  private:
@@ -278,11 +285,11 @@ class SqliteReservations final : public ReservationStore {
       if (waiting_.empty()) return;
       std::vector<PendingSave> saves = std::exchange(waiting_, {});
       lock.unlock();
-      const absl::Status written = Write(saves);
-      for (PendingSave& save : saves) {
-        save.done(written);
-        save.done = nullptr;
-      }
+      absl::Status written = Write(saves);
+      std::vector<Done> answers;
+      answers.reserve(saves.size());
+      for (PendingSave& save : saves) answers.push_back(std::move(save.done));
+      answers_.Tell(std::move(answers), std::move(written));
       lock.lock();
     }
   }
@@ -340,7 +347,8 @@ class SqliteReservations final : public ReservationStore {
   int64_t commits_ = 0;               // under mutex_
   bool stopped_ = false;              // under mutex_
   std::mutex joining_;                // one Stop at a time
-  std::thread thread_;                // last: uses all of the above
+  SavedAnswers answers_;
+  std::thread thread_;  // last: uses all of the above
 };
 
 absl::Status Prepare(SQLite::Database& connection, const std::string& path) {
@@ -350,8 +358,7 @@ absl::Status Prepare(SQLite::Database& connection, const std::string& path) {
       "PRAGMA cache_size = -16384");  // KiB: the rows of a full ledger
   SQLite::Transaction transaction(connection);
   const int layout = connection.execAndGet("PRAGMA user_version").getInt();
-  if (layout == kLayout) return absl::OkStatus();
-  if (layout != 0) {
+  if (layout != 0 && layout != kLayout) {
     return WithReason(
         absl::FailedPreconditionError(absl::StrCat(
             "the reservations in ", path, " have layout ", layout,
@@ -360,8 +367,11 @@ absl::Status Prepare(SQLite::Database& connection, const std::string& path) {
             kLayout, "; start the newer program, or choose another folder")),
         "STORE_TOO_NEW");
   }
-  connection.exec(kTables);
-  connection.exec(absl::StrCat("PRAGMA user_version = ", kLayout));
+  if (layout == 0) {
+    connection.exec(kTables);
+    connection.exec(absl::StrCat("PRAGMA user_version = ", kLayout));
+  }
+  connection.exec(kIndexes);
   transaction.commit();
   return absl::OkStatus();
 }

@@ -2,7 +2,7 @@
 // in a file of its own, so that no probe's save holds up an answer.
 //
 //   Save ─┐                      one transaction,
-//   Save ─┼─▶ (store's thread) ─▶ one sync ─▶ done, done, done
+//   Save ─┼─▶ (store's thread) ─▶ one sync ─▶ (answers' thread) ─▶ done, done
 //   Save ─┘   all that came in meanwhile
 //
 // Who waits for the disk shares the wait: under load one sync serves many.
@@ -49,18 +49,18 @@ class ReservationStore {
   // the disk; to be called before the first Save.
   virtual absl::StatusOr<std::vector<StoredReservation>> Load() = 0;
 
-  // Inserts or replaces, and calls `done` on the store's thread once that is on
+  // Inserts or replaces, and calls `done` on a thread of the store once that is on
   // disk, or is known not to be: kResourceExhausted (STORE_FULL), kInternal.
   // Never blocks. After Stop, `done` gets kUnavailable (SHUTTING_DOWN) at once.
   virtual void Save(const Reservation& reservation, Done done) = 0;
   // Calls `done` once all that was given to Save before is on disk or lost.
   virtual void WhenSaved(Done done) = 0;
 
-  // How many Saves wait; transactions so far.
+  // How many Saves have not been answered; transactions so far.
   virtual size_t waiting() const = 0;
   virtual int64_t commits() const = 0;
 
-  // Writes what waits, and ends the thread. Later calls do nothing.
+  // Writes and answers what waits, and ends the threads. Later calls do nothing.
   virtual void Stop() = 0;
 };
 

@@ -1,7 +1,8 @@
 // How fast admission answers over gRPC, beside the floor: the same calls of a
 // service whose methods are empty, in the same process and in turns, so that a
 // noisy moment meets both. Each figure is the median of five runs, or of fifteen
-// pairs where two are compared. Prints rows of a Markdown table; scripts/bench-admission puts all of them together.
+// pairs where two are compared. Prints rows of a Markdown table;
+// scripts/bench-admission puts all of them together.
 //
 //   admission_bench [SECTION…]        of check, batch, reserve, overload; all
 //   admission_bench at ADDRESS fill   a thousand reservations of a daemon's

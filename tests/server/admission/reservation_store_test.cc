@@ -10,22 +10,27 @@
 #include <chrono>
 #include <future>
 #include <latch>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "server/base/reason.h"
 #include "tests/support/temp_dir.h"
 
 namespace {
 std::atomic<int> syncs = 0;
+std::mutex gate;  // passed after a sync was counted, before it is done
 }  // namespace
 
 // In place of the C library's, for SQLite too: counts, and syncs.
 extern "C" int fdatasync(int descriptor) {
   ++syncs;
+  const std::lock_guard pass(gate);
   return static_cast<int>(syscall(SYS_fdatasync, descriptor));
 }
 extern "C" int fsync(int descriptor) {
   ++syncs;
+  const std::lock_guard pass(gate);
   return static_cast<int>(syscall(SYS_fsync, descriptor));
 }
 
@@ -103,17 +108,16 @@ TEST(ReservationStoreTest, SyncsBeforeItAnswersAndOnceForAllThatCameMeanwhile) {
   });
   EXPECT_GT(at_answer.get_future().get(), before_one);
 
-  // The store's thread is held in an answer while a hundred more come in.
-  std::promise<void> all_came;
-  std::promise<void> is_held;
-  store->WhenSaved([&](const absl::Status&) {
-    is_held.set_value();
-    all_came.get_future().wait();
-  });
-  is_held.get_future().wait();
+  // The store's thread is held in a sync while a hundred more come in.
+  std::unique_lock held(gate);
   const int before = syncs;
   constexpr int kMany = 100;
-  std::latch answered(kMany);
+  std::latch answered(kMany + 1);
+  store->Save(Sample("b"), [&](const absl::Status& saved) {
+    EXPECT_TRUE(saved.ok());
+    answered.count_down();
+  });
+  while (syncs == before) std::this_thread::yield();
   for (int i = 0; i < kMany; ++i) {
     store->Save(Sample("m" + std::to_string(i)),
                 [&](const absl::Status& saved) {
@@ -121,9 +125,9 @@ TEST(ReservationStoreTest, SyncsBeforeItAnswersAndOnceForAllThatCameMeanwhile) {
                   answered.count_down();
                 });
   }
-  all_came.set_value();
+  held.unlock();
   answered.wait();
-  EXPECT_EQ(syncs - before, 1);
+  EXPECT_EQ(syncs - before, 2);  // of the one, and of the hundred
 }
 
 TEST(ReservationStoreTest, ForgetsTheOldestThatEnded) {
@@ -178,6 +182,21 @@ TEST(ReservationStoreTest, StartsWithAHundredThousandOldOnesWithinASecond) {
       "milliseconds",
       static_cast<int>(
           std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
+}
+
+TEST(ReservationStoreTest, TakesOverTheStoreOfAnEarlierProgram) {
+  const TempDir dir;
+  const std::string path = dir.Path("r.db");
+  ASSERT_TRUE(SaveNow(**ReservationStore::Open(path), Sample("kept")).ok());
+  SQLite::Database earlier(path, SQLite::OPEN_READWRITE);
+  earlier.exec(
+      "DROP INDEX ended; "
+      "CREATE INDEX by_end ON reservations (live, end_time_ns)");
+  EXPECT_EQ((*ReservationStore::Open(path))->Load()->size(), 1u);
+  const auto indexes = earlier.execAndGet(
+      "SELECT group_concat(name) FROM sqlite_master "
+      "WHERE type = 'index' AND name NOT LIKE 'sqlite%'");
+  EXPECT_EQ(indexes.getString(), "ended");
 }
 
 TEST(ReservationStoreTest, RefusesTheStoreOfANewerProgram) {
