@@ -4,7 +4,9 @@
 #include <spdlog/spdlog.h>
 #include <sqlite3.h>
 
+#include <atomic>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -16,8 +18,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "server/admission/boot_clock.h"
-#include "server/admission/saved_answers.h"
 #include "server/base/reason.h"
+#include "server/base/work_queue.h"
 
 namespace memplan {
 namespace {
@@ -239,7 +241,7 @@ class SqliteReservations final : public ReservationStore {
 
   size_t waiting() const override {
     const std::lock_guard lock(mutex_);
-    return waiting_.size() + answers_.waiting();
+    return waiting_.size() + unanswered_;
   }
   int64_t commits() const override {
     const std::lock_guard lock(mutex_);
@@ -286,12 +288,22 @@ class SqliteReservations final : public ReservationStore {
       std::vector<PendingSave> saves = std::exchange(waiting_, {});
       lock.unlock();
       absl::Status written = Write(saves);
-      std::vector<Done> answers;
-      answers.reserve(saves.size());
-      for (PendingSave& save : saves) answers.push_back(std::move(save.done));
-      answers_.Tell(std::move(answers), std::move(written));
+      AnswerLater(std::move(saves), std::move(written));
       lock.lock();
     }
+  }
+
+  // The next ones are written meanwhile: an answer costs as much as a row.
+  void AnswerLater(std::vector<PendingSave> saves, absl::Status written) {
+    unanswered_ += saves.size();
+    answers_.Post([this, saves = std::move(saves),
+                   written = std::move(written)]() mutable {
+      for (PendingSave& save : saves) {
+        save.done(written);
+        save.done = nullptr;
+        --unanswered_;
+      }
+    });
   }
 
   // One transaction, and so one sync, for all of them.
@@ -347,7 +359,9 @@ class SqliteReservations final : public ReservationStore {
   int64_t commits_ = 0;               // under mutex_
   bool stopped_ = false;              // under mutex_
   std::mutex joining_;                // one Stop at a time
-  SavedAnswers answers_;
+  std::atomic<size_t> unanswered_ = 0;
+  // As many as wait for an answer: callers bound that, not the line.
+  WorkQueue answers_{1, std::numeric_limits<size_t>::max()};
   std::thread thread_;  // last: uses all of the above
 };
 
