@@ -73,7 +73,7 @@ std::vector<DistinctCall> Numbered(int count) {
 
 class CallRunsTest : public ::testing::Test {
  protected:
-  absl::Status Run() {
+  absl::Status RunAll() {
     return runs_.Run(calls_, {&first_, &second_}, kTimeout);
   }
   // Neither answers an order before the other has one.
@@ -105,7 +105,7 @@ class CallRunsTest : public ::testing::Test {
 
 TEST_F(CallRunsTest, WorkersShareTheCalls) {
   BothTakeOne();
-  ASSERT_THAT(Run(), IsOk());
+  ASSERT_THAT(RunAll(), IsOk());
   EXPECT_THAT(first_.ran, Not(IsEmpty()));
   EXPECT_THAT(second_.ran, Not(IsEmpty()));
   EXPECT_EQ(first_.ran.size() + second_.ran.size(), calls_.size());
@@ -121,14 +121,14 @@ TEST_F(CallRunsTest, OneWorkerIsGivenAllAtOnce) {
 TEST_F(CallRunsTest, TheFirstRunsWhatAWorkerHadThatIsLost) {
   BothTakeOne();
   second_.answer = absl::UnavailableError("killed by signal 9");
-  ASSERT_THAT(Run(), IsOk());
+  ASSERT_THAT(RunAll(), IsOk());
   EXPECT_EQ(first_.ran.size(), calls_.size());
   ExpectAllKnown();
 }
 
 TEST_F(CallRunsTest, AWorkerThatWasNotPreparedIsPassedOver) {
   second_.preparation = absl::UnavailableError("it ran out of memory");
-  ASSERT_THAT(Run(), IsOk());
+  ASSERT_THAT(RunAll(), IsOk());
   EXPECT_THAT(second_.ran, IsEmpty());
   ExpectAllKnown();
 }
@@ -136,10 +136,10 @@ TEST_F(CallRunsTest, AWorkerThatWasNotPreparedIsPassedOver) {
 TEST_F(CallRunsTest, WhatOthersToldIsNotAskedAgainAfterTheFirstWasLost) {
   BothTakeOne();
   first_.answer = absl::UnavailableError("killed by signal 9");
-  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(RunAll(), StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_THAT(second_.ran, SizeIs(AnyOf(6, 8)));  // but for what the first had
   first_.answer = absl::OkStatus();
-  ASSERT_THAT(Run(), IsOk());
+  ASSERT_THAT(RunAll(), IsOk());
   EXPECT_EQ(first_.ran.size() + second_.ran.size(), calls_.size());
   ExpectAllKnown();
 }
