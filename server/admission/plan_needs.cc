@@ -50,7 +50,8 @@ NeedTable TableOf(const Probe& probe) {
 }
 
 // Out of `GPU-x, NVIDIA H200, 150754820096 bytes, driver 570.1`, the words by
-// which a probe knows its device again; a name may have commas.
+// which a probe knows its device again; a name may have commas, and nothing stands
+// for a total that is not known.
 ModelNeeds::DeviceType ModelNeeds::TypeIn(absl::string_view identity) {
   const size_t begin = identity.find(", ");
   const size_t end = identity.rfind(", driver ");
@@ -60,13 +61,15 @@ ModelNeeds::DeviceType ModelNeeds::TypeIn(absl::string_view identity) {
   }
   absl::string_view type = identity.substr(begin + 2, end - begin - 2);
   const size_t comma = type.rfind(", ");
-  absl::string_view amount = type.substr(comma == type.npos ? 0 : comma + 2);
+  if (comma == type.npos) return {std::string(type), std::nullopt};
+  DeviceType found = {std::string(type.substr(0, comma)), std::nullopt};
+  absl::string_view amount = type.substr(comma + 2);
   int64_t total = 0;
-  if (comma == type.npos || !absl::ConsumeSuffix(&amount, " bytes") ||
-      !absl::SimpleAtoi(amount, &total)) {
-    return {std::string(type), std::nullopt};
+  if (absl::ConsumeSuffix(&amount, " bytes") &&
+      absl::SimpleAtoi(amount, &total)) {
+    found.total = Bytes(total);
   }
-  return {std::string(type.substr(0, comma)), Bytes(total)};
+  return found;
 }
 
 bool ModelNeeds::IsOf(const DeviceType& type, const Device& device) {

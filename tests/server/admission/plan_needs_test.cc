@@ -73,6 +73,18 @@ TEST(PlanNeedsTest, HoldForDevicesOfTheSameTypeAlone) {
             VerdictReason::kNoPlan);
 }
 
+TEST(PlanNeedsTest, HoldForATypeWhoseTotalTheDriverDoesNotTell) {
+  PlanNeeds needs;
+  Probe probe = TrainingProbe("probe-1");
+  probe.device_identity = "GPU-a, NVIDIA, spark, , driver 570.1";
+  needs.Add(probe);
+  const ModelNeed job = {.model_sha256 = kModel, .batch = 8};
+  Device other = Card("GPU-b", "NVIDIA, spark");
+  EXPECT_EQ(WhyNot(needs.Find(job, other)), VerdictReason::kNoPlan);
+  other.total.reset();
+  EXPECT_TRUE(std::holds_alternative<Need>(needs.Find(job, other)));
+}
+
 TEST(PlanNeedsTest, SayWhatIsNotKnown) {
   PlanNeeds needs;
   needs.Add(TrainingProbe("probe-1"));
