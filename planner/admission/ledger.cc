@@ -3,14 +3,11 @@
 #include <algorithm>
 
 namespace memplan {
-namespace {
 
 Bytes ClaimOf(const Reservation& reservation) {
   return std::max(reservation.promised,
                   reservation.measured.value_or(Bytes(0)));
 }
-
-}  // namespace
 
 Bytes Outstanding(const Reservation& reservation) {
   if (HasEnded(reservation.state)) return Bytes(0);

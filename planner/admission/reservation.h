@@ -73,6 +73,9 @@ struct Reservation {
 // What it was promised and does not use yet; 0 once it has ended.
 Bytes Outstanding(const Reservation& reservation);
 
+// What it counts for: its promise, or what it uses where that is more.
+Bytes ClaimOf(const Reservation& reservation);
+
 inline bool IsOverPromise(const Reservation& reservation) {
   return reservation.peak > reservation.promised;
 }

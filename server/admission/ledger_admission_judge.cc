@@ -93,8 +93,7 @@ std::vector<MemoryHolder> LedgerAdmission::HoldersOf(const Device& device,
   const auto add_reserved = [&](Bytes least) {
     for (; next != reserved.end() && holders.size() < most; ++next) {
       const Reservation& each = **next;
-      const Bytes bytes =
-          std::max(each.promised, each.measured.value_or(Bytes(0)));
+      const Bytes bytes = ClaimOf(each);
       if (bytes < least) return;
       holders.push_back(
           {.bytes = bytes,

@@ -179,7 +179,8 @@ class FastExecution {
   }
 
   void NoticeConvolutions(const Trace& trace) {
-    wants_helpers_ |= ConvolutionsOfAStep(trace) >= kManyConvolutions;
+    wants_helpers_ =
+        wants_helpers_ || ConvolutionsOfAStep(trace) >= kManyConvolutions;
   }
 
   // For whoever compares it with what the run shows.
@@ -261,14 +262,10 @@ class FastExecution {
 
   // The run that will follow, most likely, whatever `order` shows: its operators
   // are of the answer or of the batch above, and those of the other one are known
-  // already. Nothing if it cannot be run at the same time: without room, or where
-  // cuDNN chooses by the clock.
+  // already. Nothing if it cannot be run at the same time.
   std::optional<RunBatch> VerificationAhead(const RunCallsAt& order) {
     const auto& predicted = search_->predicted();
-    if (tools_.workers_at_once < 2 || spec_.step.cudnn_benchmark ||
-        !predicted) {
-      return std::nullopt;
-    }
+    if (!workers_.MayWorkBeside() || !predicted) return std::nullopt;
     const int64_t batch = predicted->safe.batch;
     const int64_t other = order.batch == batch ? batch + 1 : batch;
     const bool is_near = order.batch == batch || order.batch == batch + 1;

@@ -63,16 +63,19 @@ class FastWorkers {
   // Waits until it is ready. False if there is none, or it died meanwhile, which
   // is nobody's trial.
   bool VerifierIsReady() const;
-  // Lets recorder and helpers go and puts a worker in place that has run nothing, but
-  // for a rehearsal of another batch than `batch`: of one that ran before, cuDNN
-  // knows what it chose. It knows the program: should operators have to be run
-  // again, it can.
+  // Lets recorder and helpers go and puts a worker in place that has run nothing,
+  // but for a rehearsal of another batch than `batch`: of one that ran before,
+  // cuDNN knows what it chose. It knows the program: should operators have to be
+  // run again, it can.
   std::optional<ProbeEnding> TakeTurns(int64_t batch);
 
   // Lets all go, and does not wait for their end. They may be had again.
   void LetGo();
   // Until those that were let go hold nothing any more.
   void WaitForThoseLetGo() { dismissals().Wait(); }
+  // Whether one worker may run something while another does: not without room for
+  // both, nor where cuDNN chooses by the clock, which the other would disturb.
+  bool MayWorkBeside() const;
   // Whether another worker holds memory on the device beside the recorder.
   bool AreSeveral() const { return verifier_ != nullptr || !helpers_.empty(); }
 
@@ -80,8 +83,6 @@ class FastWorkers {
   absl::StatusOr<Session> Begin() const;
   std::optional<ProbeEnding> Start(Session& session, Rehearsal rehearsal);
   void DismissHelpers();
-  // Not where cuDNN chooses by the clock, which others at work would disturb.
-  bool MayWorkBeside() const;
   RunBatch AnyBatch() const;
   bool LeavesRoomForTwo() const;
   Dismissals& dismissals() {

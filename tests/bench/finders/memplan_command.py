@@ -54,7 +54,8 @@ class Memplan:
         answer = int(plan["safe_batch"])
         predicted, interval = foretold.of_probe(self.daemon.log, probe["id"], answer)
         trials = [[int(trial["batch"]), outcome_of(trial)] for trial in probe["trials"]]
-        return {"answer": answer, "predicted": predicted, "interval": interval, "trials": trials, "trial_count": len(trials),
+        return {"answer": answer, "predicted": predicted, "interval": interval,
+                "trials": trials, "trial_count": len(trials),
                 "ooms": int(plan["out_of_memory_count"]), "seconds": seconds,
                 "verified": plan["verified"], "method": plan["method"].removeprefix("PLAN_METHOD_").lower(),
                 "fall_back": plan["fall_back_reason"]}
