@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,6 +29,9 @@ class NearbyCallPlans final : public CallPlanSource {
                                                 const KnownCalls& known);
 
   const CallPlans* At(const Shape& shape) override;
+  std::unique_ptr<CallPlanSource> Copy() const override {
+    return std::make_unique<NearbyCallPlans>(*this);
+  }
 
   // How the calls of `batch` are known.
   CallKnowledge KnowledgeAt(int64_t batch);

@@ -1,8 +1,13 @@
 #include "planner/plan/prediction_search.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -11,13 +16,23 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
-#include "planner/plan/live_replay.h"
+#include "planner/plan/batch_replay.h"
 #include "planner/plan/safe_search.h"
 #include "planner/plan/stream_replay.h"
 #include "planner/trace/shape.h"
 
 namespace memplan {
 namespace {
+
+// Threads a search computes on, the caller's included, and for how many batches
+// it is worth it to start them.
+constexpr size_t kMostThreads = 3;
+constexpr size_t kWorthThreads = 8;
+
+size_t ThreadCount() {
+  return std::clamp<size_t>(std::thread::hardware_concurrency(), 1,
+                            kMostThreads);
+}
 
 absl::Status CheckOptions(const PredictionOptions& options) {
   if (options.dimension >= options.shape.size()) {
@@ -105,16 +120,30 @@ absl::StatusOr<PredictedBatches> PredictionSearch::Find(
     const PredictionOptions& options) {
   MEMPLAN_RETURN_IF_ERROR(CheckOptions(options));
   const int64_t replays_before = replays_;
+  ++finds_;
   const Candidates candidates(options);
   SafeSearchOptions search =
       FirstSearch(options, candidates,
                   symbolic_.shapes[symbolic_.largest][options.dimension]);
   const auto find = [&](bool (StreamOutcome::*is_good)() const) {
-    return FindSafe(search, [&](int64_t place) -> absl::StatusOr<bool> {
+    const auto ask = [&](int64_t place) -> absl::StatusOr<bool> {
+      const int64_t batch = candidates.At(place);
+      const auto known = outcomes_.find(batch);
+      if (known != outcomes_.end() && known->second.asked_in == finds_) {
+        return (known->second.outcome.*is_good)();
+      }
       MEMPLAN_ASSIGN_OR_RETURN(const StreamOutcome outcome,
-                               ReplayOnce(options, candidates.At(place)));
+                               ReplayOnce(options, batch));
       return (outcome.*is_good)();
-    });
+    };
+    const auto foresee = [&](int64_t first, int64_t last) {
+      std::vector<int64_t> batches;
+      for (int64_t place = first; place <= last; ++place) {
+        batches.push_back(candidates.At(place));
+      }
+      ReplayAll(options, batches);
+    };
+    return FindSafe(search, ask, foresee);
   };
   MEMPLAN_ASSIGN_OR_RETURN(const SafeCandidates safe,
                            find(&StreamOutcome::Runs));
@@ -146,27 +175,74 @@ absl::StatusOr<StreamOutcome> PredictionSearch::Replay(
 
 absl::StatusOr<StreamOutcome> PredictionSearch::ReplayOnce(
     const PredictionOptions& options, int64_t batch) {
+  Asked asked{.batch = batch};
+  Ask(options, options.plans, *replays_of_threads_.front(), asked);
+  Learn(asked);
+  return asked.outcome;
+}
+
+void PredictionSearch::Ask(const PredictionOptions& options,
+                           CallPlanSource* plans, BatchReplay& replay,
+                           Asked& asked) const {
   Shape shape = options.shape;
-  shape[options.dimension].value = batch;
+  shape[options.dimension].value = asked.batch;
   InstantiateOptions instantiate{.scenario = options.scenario};
-  if (options.plans != nullptr) instantiate.plans = options.plans->At(shape);
-  const size_t key = KeyOf(options, shape, instantiate.plans);
-  const auto known = outcomes_.find(batch);
-  if (known != outcomes_.end() && known->second.key == key) {
-    return known->second.outcome;
-  }
-  ++replays_;
-  StreamOutcome outcome;
-  const absl::Status status = instantiator_.Run(shape, instantiate, stream_);
-  if (absl::IsOutOfRange(status)) {
-    outcome.failed_request = 0;  // no device holds what it would ask for
+  if (plans != nullptr) instantiate.plans = plans->At(shape);
+  asked.key = KeyOf(options, shape, instantiate.plans);
+  const auto known = outcomes_.find(asked.batch);
+  asked.is_new = known == outcomes_.end() || known->second.key != asked.key;
+  if (asked.is_new) {
+    asked.outcome = replay.Run(shape, instantiate, options.has_segments);
   } else {
-    MEMPLAN_RETURN_IF_ERROR(status);
-    outcome = options.has_segments ? replay_.Run(stream_)
-                                   : ReplayLiveBytes(stream_, cap_);
+    asked.outcome = known->second.outcome;
   }
-  outcomes_[batch] = {key, outcome};
-  return outcome;
+}
+
+void PredictionSearch::Learn(const Asked& asked) {
+  if (asked.is_new) ++replays_;
+  if (!asked.outcome.ok()) return;
+  outcomes_[asked.batch] = {asked.key, *asked.outcome, finds_};
+}
+
+void PredictionSearch::ReplayAll(const PredictionOptions& options,
+                                 const std::vector<int64_t>& batches) {
+  std::vector<Asked> all;
+  for (const int64_t batch : batches) {
+    const auto known = outcomes_.find(batch);
+    const bool is_known =
+        known != outcomes_.end() && known->second.asked_in == finds_;
+    if (!is_known) all.push_back({.batch = batch});
+  }
+  if (all.size() < kWorthThreads) return;
+  std::atomic<size_t> taken = 0;
+  const auto ask_on = [&](CallPlanSource* plans, BatchReplay& replay) {
+    for (size_t i = taken++; i < all.size(); i = taken++) {
+      Ask(options, plans, replay, all[i]);
+    }
+  };
+  std::vector<std::unique_ptr<CallPlanSource>> copies;
+  std::vector<std::jthread> threads;
+  for (size_t i = 1; i < ThreadCount(); ++i) {
+    if (options.plans != nullptr) {
+      copies.push_back(options.plans->Copy());
+      if (copies.back() == nullptr) break;
+    }
+    if (i == replays_of_threads_.size()) {
+      replays_of_threads_.push_back(MakeReplay());
+    }
+    CallPlanSource* const plans =
+        copies.empty() ? nullptr : copies.back().get();
+    try {
+      threads.emplace_back(ask_on, plans, std::ref(*replays_of_threads_[i]));
+    } catch (const std::system_error&) {
+      break;  // this one does all
+    }
+  }
+  ask_on(options.plans, *replays_of_threads_.front());
+  threads.clear();  // once all have ended
+  for (const Asked& asked : all) {
+    if (asked.outcome.ok()) Learn(asked);
+  }
 }
 
 }  // namespace memplan

@@ -9,19 +9,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "planner/allocator/address_source.h"
-#include "planner/allocator/caching_allocator.h"
 #include "planner/allocator/conditions.h"
-#include "planner/base/bytes.h"
+#include "planner/plan/batch_replay.h"
 #include "planner/plan/safe_search.h"
 #include "planner/plan/stream_replay.h"
+#include "planner/trace/call_plan.h"
 #include "planner/trace/instantiation.h"
-#include "planner/trace/request_stream.h"
 #include "planner/trace/shape.h"
 #include "planner/trace/symbolic_trace.h"
 
@@ -33,6 +31,9 @@ class CallPlanSource {
   virtual ~CallPlanSource() = default;
   // Null: nothing is known at this shape. Valid until the next call.
   virtual const CallPlans* At(const Shape& shape) = 0;
+  // One that answers the same, for another thread, and is gone before this one.
+  // Null: there is none, and one thread asks for all.
+  virtual std::unique_ptr<CallPlanSource> Copy() const { return nullptr; }
 };
 
 struct PredictionOptions {
@@ -68,17 +69,17 @@ struct PredictedBatches {
 };
 
 // Keeps its memory, and how each batch went, from one search to the next: what is
-// asked again with the same plans of calls is not replayed again. Not thread-safe.
-// The symbolic trace outlives it.
+// asked again with the same plans of calls is not replayed again. Batches that are
+// all to be replayed are shared with up to two threads, which are gone when a call
+// returns; the outcomes are the same. Not thread-safe. The symbolic trace outlives
+// it.
 class PredictionSearch {
  public:
   PredictionSearch(const SymbolicTrace& symbolic,
                    const AllocatorConditions& conditions)
-      : symbolic_(symbolic),
-        cap_(conditions.EffectiveCap()),
-        instantiator_(symbolic),
-        allocator_(conditions, addresses_),
-        replay_(allocator_) {}
+      : symbolic_(symbolic), conditions_(conditions) {
+    replays_of_threads_.push_back(MakeReplay());
+  }
 
   // kInvalidArgument as of Instantiator::Run, and if there is no candidate;
   // kResourceExhausted if holes have no end (FindSafe).
@@ -95,21 +96,37 @@ class PredictionSearch {
   struct Known {
     size_t key = 0;
     StreamOutcome outcome;
+    int64_t asked_in = 0;  // the last Find that knew it with its own plans
+  };
+  // A batch on its way through a thread.
+  struct Asked {
+    int64_t batch = 0;
+    size_t key = 0;
+    absl::StatusOr<StreamOutcome> outcome = StreamOutcome();
+    bool is_new = false;
   };
 
+  std::unique_ptr<BatchReplay> MakeReplay() const {
+    return std::make_unique<BatchReplay>(symbolic_, conditions_);
+  }
   absl::StatusOr<StreamOutcome> ReplayOnce(const PredictionOptions& options,
                                            int64_t batch);
+  // Changes nothing but `plans`, `replay` and `asked`.
+  void Ask(const PredictionOptions& options, CallPlanSource* plans,
+           BatchReplay& replay, Asked& asked) const;
+  void Learn(const Asked& asked);
+  // Each of `batches`; an error is left to whoever asks for that batch.
+  void ReplayAll(const PredictionOptions& options,
+                 const std::vector<int64_t>& batches);
 
   const SymbolicTrace& symbolic_;
-  const std::optional<Bytes> cap_;
-  Instantiator instantiator_;
-  RequestStream stream_;
-  ChunkAddresses addresses_;
-  CachingAllocator allocator_;
-  StreamReplay replay_;
+  const AllocatorConditions conditions_;
+  // The first is of whoever calls.
+  std::vector<std::unique_ptr<BatchReplay>> replays_of_threads_;
   // By batch; the key stands for all else that decides how it goes.
   absl::flat_hash_map<int64_t, Known> outcomes_;
   int64_t replays_ = 0;
+  int64_t finds_ = 0;
 };
 
 }  // namespace memplan

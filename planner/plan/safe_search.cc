@@ -16,21 +16,25 @@ namespace {
 class SafeSearch {
  public:
   SafeSearch(const SafeSearchOptions& options,
-             absl::FunctionRef<absl::StatusOr<bool>(int64_t)> runs)
-      : options_(options), runs_(runs) {}
+             absl::FunctionRef<absl::StatusOr<bool>(int64_t)> runs,
+             absl::FunctionRef<void(int64_t, int64_t)> foresee)
+      : options_(options), runs_(runs), foresee_(foresee) {}
 
   absl::StatusOr<SafeCandidates> Find() {
     MEMPLAN_RETURN_IF_ERROR(Bracket());
     MEMPLAN_RETURN_IF_ERROR(Halve());
     // Below the answer; each failure there moves it down.
-    for (int64_t candidate = lower_;
-         candidate >= std::max(options_.first, lower_ - options_.reach);
+    foresee_(LowestInReach(), lower_);
+    for (int64_t candidate = lower_; candidate >= LowestInReach();
          --candidate) {
       MEMPLAN_ASSIGN_OR_RETURN(const bool runs, Ask(candidate));
-      if (!runs) lower_ = candidate - 1;
+      if (runs) continue;
+      lower_ = candidate - 1;
+      foresee_(LowestInReach(), lower_);
     }
     const int64_t top = std::min(
         options_.last, lower_ + options_.reach_above.value_or(options_.reach));
+    foresee_(lower_ + 1, top);
     for (int64_t candidate = lower_ + 1; candidate <= top; ++candidate) {
       MEMPLAN_RETURN_IF_ERROR(Ask(candidate).status());
     }
@@ -38,6 +42,10 @@ class SafeSearch {
   }
 
  private:
+  int64_t LowestInReach() const {
+    return std::max(options_.first, lower_ - options_.reach);
+  }
+
   absl::StatusOr<bool> Ask(int64_t candidate) {
     if (const auto known = answers_.find(candidate); known != answers_.end()) {
       return known->second;
@@ -86,7 +94,7 @@ class SafeSearch {
   SafeCandidates Answer(int64_t top) const {
     SafeCandidates result;
     if (lower_ >= options_.first) result.safe = lower_;
-    result.checked_from = std::max(options_.first, lower_ - options_.reach);
+    result.checked_from = LowestInReach();
     result.checked_to = top;
     result.asked = static_cast<int64_t>(answers_.size());
     for (const auto& [candidate, runs] : answers_) {
@@ -103,6 +111,7 @@ class SafeSearch {
 
   const SafeSearchOptions options_;
   const absl::FunctionRef<absl::StatusOr<bool>(int64_t)> runs_;
+  const absl::FunctionRef<void(int64_t, int64_t)> foresee_;
   absl::btree_map<int64_t, bool> answers_;
   int64_t lower_ = 0;  // runs
   int64_t upper_ = 0;  // fails
@@ -113,12 +122,19 @@ class SafeSearch {
 absl::StatusOr<SafeCandidates> FindSafe(
     const SafeSearchOptions& options,
     absl::FunctionRef<absl::StatusOr<bool>(int64_t)> runs) {
+  return FindSafe(options, runs, [](int64_t, int64_t) {});
+}
+
+absl::StatusOr<SafeCandidates> FindSafe(
+    const SafeSearchOptions& options,
+    absl::FunctionRef<absl::StatusOr<bool>(int64_t)> runs,
+    absl::FunctionRef<void(int64_t, int64_t)> foresee) {
   if (options.first > options.last || options.first < 1 || options.reach < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("there is no candidate from ", options.first, " to ",
                      options.last, "; give a range from 1 up"));
   }
-  return SafeSearch(options, runs).Find();
+  return SafeSearch(options, runs, foresee).Find();
 }
 
 }  // namespace memplan

@@ -48,6 +48,14 @@ absl::StatusOr<SafeCandidates> FindSafe(
     const SafeSearchOptions& options,
     absl::FunctionRef<absl::StatusOr<bool>(int64_t)> runs);
 
+// The same. `foresee` is told of candidates, from the first to the last, before
+// all of them will be asked unless the search ends with an error; some may have
+// been.
+absl::StatusOr<SafeCandidates> FindSafe(
+    const SafeSearchOptions& options,
+    absl::FunctionRef<absl::StatusOr<bool>(int64_t)> runs,
+    absl::FunctionRef<void(int64_t, int64_t)> foresee);
+
 }  // namespace memplan
 
 #endif  // MEMPLAN_PLANNER_PLAN_SAFE_SEARCH_H_
