@@ -83,6 +83,31 @@ absl::Status CheckPlan(const SymbolicTrace& symbolic, const SymbolicCall& call,
 
 }  // namespace
 
+Instantiator::Instantiator(const SymbolicTrace& symbolic)
+    : symbolic_(symbolic) {
+  places_.reserve(symbolic.calls.size());
+  for (const SymbolicCall& call : symbolic.calls) {
+    places_.push_back(PlaceOf(symbolic, call));
+  }
+}
+
+// Blocks are numbered in the order of their requests.
+Instantiator::CallPlace Instantiator::PlaceOf(const SymbolicTrace& symbolic,
+                                              const SymbolicCall& call) {
+  CallPlace place{.own_blocks = {kNoId, 0}, .first_own = call.requests.end};
+  for (uint32_t i = call.requests.begin; i < call.requests.end; ++i) {
+    const SymbolicRequest& request = symbolic.requests[i];
+    if (request.kind != RequestKind::kAlloc) continue;
+    if (place.first_own == call.requests.end) {
+      place.first_own = i;
+      place.stream = request.stream;
+    }
+    place.own_blocks.begin = std::min(place.own_blocks.begin, request.block);
+    place.own_blocks.end = request.block + 1;
+  }
+  return place;
+}
+
 absl::Status Instantiator::Run(const Shape& shape,
                                const InstantiateOptions& options,
                                RequestStream& stream) {
@@ -104,6 +129,8 @@ absl::Status Instantiator::Run(const Shape& shape,
 absl::Status Instantiator::FillFromLaws(const InstantiateOptions& options,
                                         RequestStream& stream) {
   stream.Clear();
+  planned_.clear();
+  for (ReadCall& read : read_) read.is_read = false;
   stream.block_count = symbolic_.block_count;
   stream.streams = symbolic_.streams;
   uint32_t next = 0;
@@ -151,9 +178,13 @@ Request Instantiator::MakeRequest(const SymbolicRequest& from) const {
 
 void Instantiator::AddRecorded(RequestRange range,
                                RequestStream& stream) const {
-  for (uint32_t i = range.begin; i < range.end; ++i) {
-    stream.requests.push_back(MakeRequest(symbolic_.requests[i]));
-    stream.events.push_back(symbolic_.requests[i].event);
+  if (range.begin >= range.end) return;
+  size_t added = stream.requests.size();
+  stream.requests.resize(added + range.end - range.begin);
+  stream.events.resize(stream.requests.size());
+  for (uint32_t i = range.begin; i < range.end; ++i, ++added) {
+    stream.requests[added] = MakeRequest(symbolic_.requests[i]);
+    stream.events[added] = symbolic_.requests[i].event;
   }
 }
 
@@ -201,79 +232,80 @@ absl::Status Instantiator::AddPlanned(uint32_t index, const CallPlans& plans,
         absl::StrCat("call ", index, " has plans of number ", distinct,
                      ", but there are none of that number"));
   }
+  if (distinct >= read_.size()) read_.resize(plans.distinct.size());
+  ReadCall& read = read_[distinct];
+  if (!read.is_read || read.outputs != call.outputs.size()) {
+    MEMPLAN_RETURN_IF_ERROR(ReadPlans(index, plans.distinct[distinct], read));
+  }
   StreamCall added{
       .call = index, .plans = distinct, .is_convolution = call.is_convolution};
   const uint32_t first_scratch = stream.block_count;
-  size_t most_requests = 0;
+  added.requests.begin = static_cast<uint32_t>(stream.requests.size());
+  AddPlan(index, read.plans.front(), first_scratch, stream.requests);
+  added.requests.end = static_cast<uint32_t>(stream.requests.size());
   added.alternatives.begin = static_cast<uint32_t>(stream.alternatives.size());
-  for (const CallPlan& plan : plans.distinct[distinct]) {
-    const bool is_first = &plan == &plans.distinct[distinct].front();
-    std::vector<Request>& requests =
-        is_first ? stream.requests : stream.alternative_requests;
-    const auto begin = static_cast<uint32_t>(requests.size());
-    MEMPLAN_RETURN_IF_ERROR(AddPlan(index, plan, first_scratch, requests));
-    const RequestRange range{begin, static_cast<uint32_t>(requests.size())};
-    if (is_first) {
-      added.requests = range;
-    } else {
-      stream.alternatives.push_back(range);
-    }
-    most_requests = std::max(most_requests, call_blocks_.size());
+  for (size_t i = 1; i < read.plans.size(); ++i) {
+    const auto begin = static_cast<uint32_t>(stream.alternative_requests.size());
+    AddPlan(index, read.plans[i], first_scratch, stream.alternative_requests);
+    stream.alternatives.push_back(
+        {begin, static_cast<uint32_t>(stream.alternative_requests.size())});
   }
-  stream.block_count += static_cast<uint32_t>(most_requests);
-  stream.events.resize(stream.requests.size(), kNoId);
   added.alternatives.end = static_cast<uint32_t>(stream.alternatives.size());
+  stream.block_count += static_cast<uint32_t>(read.most_requests);
+  stream.events.resize(stream.requests.size(), kNoId);
   stream.calls.push_back(added);
   return absl::OkStatus();
 }
 
-absl::Status Instantiator::AddPlan(uint32_t index, const CallPlan& plan,
-                                   uint32_t first_scratch,
-                                   std::vector<Request>& requests) {
+absl::Status Instantiator::ReadPlans(uint32_t index,
+                                     const std::vector<CallPlan>& plans,
+                                     ReadCall& read) {
   const SymbolicCall& call = symbolic_.calls[index];
-  MEMPLAN_RETURN_IF_ERROR(CheckPlan(symbolic_, call, plan));
-  const std::vector<bool> is_freed = FreedRequests(plan);
-  call_blocks_.clear();
-  size_t outputs = 0;
-  for (size_t i = 0; i < is_freed.size(); ++i) {
-    call_blocks_.push_back(is_freed[i]
-                               ? first_scratch + static_cast<uint32_t>(i)
-                               : call.outputs[outputs++]);
+  read.is_read = true;
+  read.outputs = call.outputs.size();
+  read.most_requests = 0;
+  read.plans.clear();
+  std::vector<uint32_t> numbers;  // by request, among the outputs
+  for (const CallPlan& plan : plans) {
+    MEMPLAN_RETURN_IF_ERROR(CheckPlan(symbolic_, call, plan));
+    const std::vector<bool> is_freed = FreedRequests(plan);
+    numbers.clear();
+    uint32_t outputs = 0;
+    for (const bool freed : is_freed) numbers.push_back(freed ? 0 : outputs++);
+    const auto begin = static_cast<uint32_t>(planned_.size());
+    for (const CallStep& step : plan) {
+      const bool is_output = !is_freed[step.request];
+      planned_.push_back(
+          {.bytes = step.bytes,
+           .number = is_output ? numbers[step.request] : step.request,
+           .is_output = is_output});
+    }
+    read.plans.push_back({begin, static_cast<uint32_t>(planned_.size())});
+    read.most_requests = std::max(read.most_requests, is_freed.size());
   }
-  const RequestRange own = OwnBlocks(call);
-  const auto first_own = std::find_if(
-      symbolic_.requests.begin() + call.requests.begin,
-      symbolic_.requests.begin() + call.requests.end,
-      [](const SymbolicRequest& r) { return r.kind == RequestKind::kAlloc; });
-  const auto split =
-      static_cast<uint32_t>(first_own - symbolic_.requests.begin());
-  const uint16_t stream = split < call.requests.end
-                              ? symbolic_.requests[split].stream
-                              : uint16_t{0};
-  AddFreesOfOthers({call.requests.begin, split}, own, requests);
-  for (const CallStep& step : plan) {
+  return absl::OkStatus();
+}
+
+void Instantiator::AddPlan(uint32_t index, RequestRange planned,
+                           uint32_t first_scratch,
+                           std::vector<Request>& requests) const {
+  const SymbolicCall& call = symbolic_.calls[index];
+  const CallPlace& place = places_[index];
+  AddFreesOfOthers({call.requests.begin, place.first_own}, place.own_blocks,
+                   requests);
+  for (uint32_t i = planned.begin; i < planned.end; ++i) {
+    const PlannedRequest& step = planned_[i];
     requests.push_back(
         {.bytes = step.bytes,
-         .block = call_blocks_[step.request],
-         .stream = stream,
+         .block = step.is_output ? call.outputs[step.number]
+                                 : first_scratch + step.number,
+         .stream = place.stream,
          .kind = step.bytes > 0 ? RequestKind::kAlloc : RequestKind::kFree,
          .origin = step.bytes > 0 ? SizeOrigin::kSubstituted
                                   : SizeOrigin::kRecorded});
   }
-  AddFreesOfOthers({split, call.requests.end}, own, requests);
-  return absl::OkStatus();
-}
-
-// Blocks are numbered in the order of their requests.
-RequestRange Instantiator::OwnBlocks(const SymbolicCall& call) const {
-  RequestRange own{kNoId, 0};
-  for (uint32_t i = call.requests.begin; i < call.requests.end; ++i) {
-    const SymbolicRequest& request = symbolic_.requests[i];
-    if (request.kind != RequestKind::kAlloc) continue;
-    own.begin = std::min(own.begin, request.block);
-    own.end = request.block + 1;
-  }
-  return own;
+  AddFreesOfOthers({place.first_own, call.requests.end}, place.own_blocks,
+                   requests);
 }
 
 void Instantiator::AddFreesOfOthers(RequestRange range, RequestRange own_blocks,

@@ -4,6 +4,7 @@
 #ifndef MEMPLAN_PLANNER_TRACE_INSTANTIATION_H_
 #define MEMPLAN_PLANNER_TRACE_INSTANTIATION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -30,10 +31,10 @@ enum class Reach : uint8_t {
 };
 
 // Fills streams; keeps its buffers. Not thread-safe. The symbolic trace outlives
-// it.
+// it and stays as it is.
 class Instantiator {
  public:
-  explicit Instantiator(const SymbolicTrace& symbolic) : symbolic_(symbolic) {}
+  explicit Instantiator(const SymbolicTrace& symbolic);
 
   // Puts what a run at `shape` asks for into `stream`. At the shape of a
   // recording it is what that one asked for, and the options are not looked at.
@@ -44,6 +45,28 @@ class Instantiator {
                    RequestStream& stream);
 
  private:
+  // Where a call's own requests stand, whatever the shape.
+  struct CallPlace {
+    RequestRange own_blocks = {};
+    uint32_t first_own = 0;  // its first request for memory, or its end
+    uint16_t stream = 0;
+  };
+  // A step of a plan: a block of the call's outputs, or of its scratch.
+  struct PlannedRequest {
+    int64_t bytes = 0;    // 0: it is freed
+    uint32_t number = 0;  // among the outputs, or among all of the plan
+    bool is_output = false;
+  };
+  // The plans of a distinct call at the shape of this run.
+  struct ReadCall {
+    bool is_read = false;
+    size_t outputs = 0;               // of the calls that they go with
+    size_t most_requests = 0;         // of a plan
+    std::vector<RequestRange> plans;  // in planned_
+  };
+
+  static CallPlace PlaceOf(const SymbolicTrace& symbolic,
+                           const SymbolicCall& call);
   absl::Status FillFromLaws(const InstantiateOptions& options,
                             RequestStream& stream);
   void AddRecorded(RequestRange range, RequestStream& stream) const;
@@ -54,17 +77,21 @@ class Instantiator {
                     RequestStream& stream) const;
   absl::Status AddPlanned(uint32_t index, const CallPlans& plans,
                           RequestStream& stream);
-  absl::Status AddPlan(uint32_t index, const CallPlan& plan,
-                       uint32_t first_scratch, std::vector<Request>& requests);
+  // Checks the plans of a distinct call for call `index` and reads them.
+  absl::Status ReadPlans(uint32_t index, const std::vector<CallPlan>& plans,
+                         ReadCall& read);
+  void AddPlan(uint32_t index, RequestRange planned, uint32_t first_scratch,
+               std::vector<Request>& requests) const;
   void AddFreesOfOthers(RequestRange range, RequestRange own_blocks,
                         std::vector<Request>& requests) const;
-  RequestRange OwnBlocks(const SymbolicCall& call) const;
   Request MakeRequest(const SymbolicRequest& from) const;
 
   const SymbolicTrace& symbolic_;
   bool is_recorded_ = false;  // the shape is that of the largest recording
-  std::vector<SizedRequest> sized_;    // by rule
-  std::vector<uint32_t> call_blocks_;  // by request of a plan: its block
+  std::vector<SizedRequest> sized_;     // by rule
+  std::vector<CallPlace> places_;       // by call
+  std::vector<ReadCall> read_;          // by distinct call
+  std::vector<PlannedRequest> planned_;
 };
 
 // kInvalidArgument as of Instantiator::Run.
