@@ -153,13 +153,19 @@ std::vector<CallPlan> NearbyCallPlans::PlansOf(uint32_t call, int64_t batch) {
   }
   if (nearest == batch) return batches_.at(nearest).PlansOf(call);
   knowledge_ = std::max(knowledge_, CallKnowledge::kScaled);
-  return Scaled(call, nearest, batch);
+  std::vector<CallPlan> scaled;
+  for (const ScalablePlan& plan : Scalable(call, nearest)) {
+    scaled.push_back(plan.At(batch));
+  }
+  return scaled;
 }
 
-std::vector<CallPlan> NearbyCallPlans::Scaled(uint32_t call, int64_t nearest,
-                                              int64_t batch) {
+const std::vector<ScalablePlan>& NearbyCallPlans::Scalable(uint32_t call,
+                                                           int64_t nearest) {
+  const auto [found, is_new] = scalable_.try_emplace({nearest, call});
+  std::vector<ScalablePlan>& scalable = found->second;
+  if (!is_new) return scalable;
   const CallPlansOrNone& plans = batches_.at(nearest).PlansOf(call);
-  std::vector<CallPlan> scaled;
   for (size_t i = 0; i < plans.size(); ++i) {
     std::vector<PlanPoint> others = {{recorded_batch_, &recorded_[call]}};
     for (const auto& [known, of] : batches_) {
@@ -168,9 +174,9 @@ std::vector<CallPlan> NearbyCallPlans::Scaled(uint32_t call, int64_t nearest,
         others.push_back({known, &other[i]});
       }
     }
-    scaled.push_back(ScalePlan({nearest, &plans[i]}, others, batch));
+    scalable.emplace_back(PlanPoint{nearest, &plans[i]}, others);
   }
-  return scaled;
+  return scalable;
 }
 
 CallKnowledge NearbyCallPlans::KnowledgeAt(int64_t batch) {

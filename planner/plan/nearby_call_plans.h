@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "planner/plan/known_calls.h"
 #include "planner/plan/plan_scaling.h"
@@ -62,11 +64,14 @@ class NearbyCallPlans final : public CallPlanSource {
   const KnownBatch* NearestTo(int64_t batch) const;
   // What `call` does at `batch`; none: unknown. Lowers `knowledge_`.
   std::vector<CallPlan> PlansOf(uint32_t call, int64_t batch);
-  std::vector<CallPlan> Scaled(uint32_t call, int64_t nearest, int64_t batch);
+  const std::vector<ScalablePlan>& Scalable(uint32_t call, int64_t nearest);
 
   const SymbolicTrace& symbolic_;
   const KnownCalls& known_;
   std::map<int64_t, KnownBatch> batches_;
+  // The plans of a call at the known batch that is nearest; as they are asked for.
+  absl::flat_hash_map<std::pair<int64_t, uint32_t>, std::vector<ScalablePlan>>
+      scalable_;
   std::vector<CallPlan> recorded_;  // by call, in the largest recording
   int64_t recorded_batch_ = 0;
   CallPlans plans_;  // of the last At

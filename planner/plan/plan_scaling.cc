@@ -18,12 +18,6 @@ namespace {
 // batch.
 constexpr int64_t kNeighbourPart = 16;
 
-// A size at a batch.
-struct SizePoint {
-  int64_t batch = 0;
-  int64_t bytes = 0;
-};
-
 int64_t Rounded(double bytes) {
   return static_cast<int64_t>(
       std::clamp(std::round(bytes), 1.0, static_cast<double>(kMaxEventBytes)));
@@ -50,24 +44,6 @@ bool IsFarther(const SizePoint& from, const SizePoint& a, const SizePoint& b) {
   return std::abs(a.batch - from.batch) > std::abs(b.batch - from.batch);
 }
 
-// `others` are the same request at other batches, none at that of `nearest`.
-int64_t ScratchAt(const SizePoint& nearest, std::span<const SizePoint> others,
-                  int64_t batch) {
-  const SizePoint* near = nullptr;
-  const SizePoint* far = nullptr;
-  for (const SizePoint& other : others) {
-    if (near == nullptr || IsFarther(nearest, *near, other)) near = &other;
-    if (far == nullptr || IsFarther(nearest, other, *far)) far = &other;
-  }
-  if (near == nullptr) return InProportion(nearest, batch);
-  if (near->bytes == nearest.bytes) return nearest.bytes;
-  if (AreProportional(*near, nearest)) return InProportion(nearest, batch);
-  const bool is_baseline =
-      std::abs(far->batch - nearest.batch) * kNeighbourPart >= nearest.batch;
-  return is_baseline ? OnLine(nearest, *far, batch)
-                     : InProportion(nearest, batch);
-}
-
 // The sizes of what is not freed, in order.
 std::vector<int64_t> OutputsOf(const CallPlan& plan) {
   const std::vector<bool> is_freed = FreedRequests(plan);
@@ -90,38 +66,83 @@ bool HaveOneStructure(const CallPlan& a, const CallPlan& b) {
                     });
 }
 
-CallPlan ScalePlan(const PlanPoint& nearest, std::span<const PlanPoint> others,
-                   int64_t batch) {
-  CallPlan scaled = *nearest.plan;
-  if (batch == nearest.batch) return scaled;
-  const std::vector<bool> is_freed = FreedRequests(scaled);
+// `others` are the same request at other batches, none at that of `nearest`.
+ScalablePlan::Size ScalablePlan::ScratchSize(
+    const SizePoint& nearest, std::span<const SizePoint> others) {
+  const SizePoint* near = nullptr;
+  const SizePoint* far = nullptr;
+  for (const SizePoint& other : others) {
+    if (near == nullptr || IsFarther(nearest, *near, other)) near = &other;
+    if (far == nullptr || IsFarther(nearest, other, *far)) far = &other;
+  }
+  if (near == nullptr) return {.growth = Growth::kInProportion};
+  if (near->bytes == nearest.bytes) return {.growth = Growth::kNone};
+  const bool is_baseline =
+      std::abs(far->batch - nearest.batch) * kNeighbourPart >= nearest.batch;
+  if (AreProportional(*near, nearest) || !is_baseline) {
+    return {.growth = Growth::kInProportion};
+  }
+  return {Growth::kOnLine, far->batch, far->bytes};
+}
+
+ScalablePlan::ScalablePlan(const PlanPoint& nearest,
+                           std::span<const PlanPoint> others)
+    : batch_(nearest.batch), plan_(*nearest.plan), sizes_(plan_.size()) {
+  const std::vector<bool> is_freed = FreedRequests(plan_);
+  std::vector<std::vector<int64_t>> outputs;  // by other plan
+  std::vector<bool> is_of_one_structure;
+  for (const PlanPoint& other : others) {
+    outputs.push_back(OutputsOf(*other.plan));
+    is_of_one_structure.push_back(HaveOneStructure(plan_, *other.plan));
+  }
   std::vector<SizePoint> points;
   size_t output = 0;
-  for (size_t i = 0; i < scaled.size(); ++i) {
-    CallStep& step = scaled[i];
+  for (size_t i = 0; i < plan_.size(); ++i) {
+    const CallStep& step = plan_[i];
     if (step.bytes == 0) continue;
-    const SizePoint own{nearest.batch, step.bytes};
     const bool is_output = !is_freed[step.request];
     points.clear();
-    for (const PlanPoint& other : others) {
-      if (other.batch == nearest.batch) continue;
-      if (is_output) {
-        const std::vector<int64_t> outputs = OutputsOf(*other.plan);
-        if (output < outputs.size()) {
-          points.push_back({other.batch, outputs[output]});
-        }
-      } else if (HaveOneStructure(*nearest.plan, *other.plan)) {
-        points.push_back({other.batch, (*other.plan)[i].bytes});
+    for (size_t k = 0; k < others.size(); ++k) {
+      if (others[k].batch == batch_) continue;
+      if (is_output && output < outputs[k].size()) {
+        points.push_back({others[k].batch, outputs[k][output]});
+      } else if (!is_output && is_of_one_structure[k]) {
+        points.push_back({others[k].batch, (*others[k].plan)[i].bytes});
       }
     }
     if (is_output) ++output;
     if (is_output && !points.empty()) {
-      step.bytes = OnLine(own, points.front(), batch);
+      sizes_[i] = {Growth::kOnLine, points.front().batch, points.front().bytes};
     } else {
-      step.bytes = ScratchAt(own, points, batch);
+      sizes_[i] = ScratchSize({batch_, step.bytes}, points);
+    }
+  }
+}
+
+CallPlan ScalablePlan::At(int64_t batch) const {
+  CallPlan scaled = plan_;
+  if (batch == batch_) return scaled;
+  for (size_t i = 0; i < scaled.size(); ++i) {
+    CallStep& step = scaled[i];
+    if (step.bytes == 0) continue;
+    const SizePoint own{batch_, step.bytes};
+    switch (sizes_[i].growth) {
+      case Growth::kNone:
+        break;
+      case Growth::kInProportion:
+        step.bytes = InProportion(own, batch);
+        break;
+      case Growth::kOnLine:
+        step.bytes = OnLine(own, {sizes_[i].batch, sizes_[i].bytes}, batch);
+        break;
     }
   }
   return scaled;
+}
+
+CallPlan ScalePlan(const PlanPoint& nearest, std::span<const PlanPoint> others,
+                   int64_t batch) {
+  return ScalablePlan(nearest, others).At(batch);
 }
 
 }  // namespace memplan

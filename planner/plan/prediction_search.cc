@@ -1,13 +1,9 @@
 #include "planner/plan/prediction_search.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "planner/base/shared_work.h"
 #include "planner/base/status_macros.h"
 #include "planner/plan/batch_replay.h"
 #include "planner/plan/safe_search.h"
@@ -24,15 +21,8 @@
 namespace memplan {
 namespace {
 
-// Threads a search computes on, the caller's included, and for how many batches
-// it is worth it to start them.
-constexpr size_t kMostThreads = 3;
+// For how many batches it is worth it to start threads.
 constexpr size_t kWorthThreads = 8;
-
-size_t ThreadCount() {
-  return std::clamp<size_t>(std::thread::hardware_concurrency(), 1,
-                            kMostThreads);
-}
 
 absl::Status CheckOptions(const PredictionOptions& options) {
   if (options.dimension >= options.shape.size()) {
@@ -214,32 +204,22 @@ void PredictionSearch::ReplayAll(const PredictionOptions& options,
     if (!is_known) all.push_back({.batch = batch});
   }
   if (all.size() < kWorthThreads) return;
-  std::atomic<size_t> taken = 0;
-  const auto ask_on = [&](CallPlanSource* plans, BatchReplay& replay) {
-    for (size_t i = taken++; i < all.size(); i = taken++) {
-      Ask(options, plans, replay, all[i]);
-    }
-  };
+  const size_t workers = WorkersFor(all.size());
+  while (replays_of_threads_.size() < workers) {
+    replays_of_threads_.push_back(MakeReplay());
+  }
+  std::vector<CallPlanSource*> plans = {options.plans};
   std::vector<std::unique_ptr<CallPlanSource>> copies;
-  std::vector<std::jthread> threads;
-  for (size_t i = 1; i < ThreadCount(); ++i) {
+  while (plans.size() < workers) {
     if (options.plans != nullptr) {
       copies.push_back(options.plans->Copy());
       if (copies.back() == nullptr) break;
     }
-    if (i == replays_of_threads_.size()) {
-      replays_of_threads_.push_back(MakeReplay());
-    }
-    CallPlanSource* const plans =
-        copies.empty() ? nullptr : copies.back().get();
-    try {
-      threads.emplace_back(ask_on, plans, std::ref(*replays_of_threads_[i]));
-    } catch (const std::system_error&) {
-      break;  // this one does all
-    }
+    plans.push_back(copies.empty() ? nullptr : copies.back().get());
   }
-  ask_on(options.plans, *replays_of_threads_.front());
-  threads.clear();  // once all have ended
+  ShareWork(all.size(), plans.size(), [&](size_t worker, size_t i) {
+    Ask(options, plans[worker], *replays_of_threads_[worker], all[i]);
+  });
   for (const Asked& asked : all) {
     if (asked.outcome.ok()) Learn(asked);
   }

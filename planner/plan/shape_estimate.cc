@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "planner/allocator/address_source.h"
+#include "planner/base/shared_work.h"
 #include "planner/base/status_macros.h"
 #include "planner/trace/event.h"
 
@@ -106,8 +107,14 @@ absl::StatusOr<ShapeEstimate> ShapeEstimator::Estimate(
       MEMPLAN_RETURN_IF_ERROR(
           instantiator_.Run(shape, {scenario, plans}, stream_));
     }
-    for (size_t i = is_guess ? 1 : 0; i < orders; ++i) {
-      Widen(orders_[i]->replay.Run(stream_), options, estimate);
+    const size_t first = is_guess ? 1 : 0;
+    std::vector<StreamOutcome> outcomes(orders - first);
+    ShareWork(outcomes.size(), WorkersFor(outcomes.size()),
+              [&](size_t, size_t i) {
+                outcomes[i] = orders_[first + i]->replay.Run(stream_);
+              });
+    for (const StreamOutcome& outcome : outcomes) {
+      Widen(outcome, options, estimate);
     }
   }
   if (estimate.reach != Reach::kRecorded || options.recorded_elsewhere) {
