@@ -75,12 +75,20 @@ absl::StatusOr<std::vector<DistinctCall>> IrregularCallsAt(
   for (const ShapeDimension& dimension : shape)
     values.push_back(dimension.value);
   std::vector<DistinctCall> distinct;
-  absl::flat_hash_map<std::string, size_t> places;
+  absl::flat_hash_map<std::string, uint32_t> places;
+  // By call: its place in `distinct` if others can share it, else kNoId.
+  std::vector<uint32_t> place_of(symbolic.calls.size(), kNoId);
   for (uint32_t i = 0; i < symbolic.calls.size(); ++i) {
+    const uint32_t alike = symbolic.calls[i].alike;
+    if (alike < i && place_of[alike] != kNoId) {
+      distinct[place_of[alike]].calls.push_back(i);
+      continue;
+    }
     DistinctCall call = CallAt(symbolic, i, values);
+    const auto next = static_cast<uint32_t>(distinct.size());
     if (call.has_signature) {
-      const auto [place, is_new] =
-          places.try_emplace(CallKey(call), distinct.size());
+      const auto [place, is_new] = places.try_emplace(CallKey(call), next);
+      place_of[i] = place->second;
       if (!is_new) {
         distinct[place->second].calls.push_back(i);
         continue;

@@ -94,4 +94,17 @@ std::optional<SymbolicSignature> GeneralizeSignature(
   return result;
 }
 
+std::vector<uint32_t> SignaturePlaces(const AlignedRecordings& aligned,
+                                      uint32_t mark) {
+  std::vector<uint32_t> places;
+  for (const AlignedRecording& recording : aligned.recordings) {
+    const auto found = FindSignature(recording, mark);
+    if (!found.has_value()) return {};
+    const Signature& signature = *found->signature;
+    places.insert(places.end(), {signature.overload, signature.first_argument,
+                                 signature.argument_count});
+  }
+  return places;
+}
+
 }  // namespace memplan

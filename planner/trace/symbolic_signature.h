@@ -39,6 +39,11 @@ std::optional<SymbolicSignature> GeneralizeSignature(
     const AlignedRecordings& aligned, const SizeLawFitter& fitter,
     uint32_t mark);
 
+// Where the signatures of that operator stand in the recordings: what has the same
+// places has the same signature. Empty if a recording has none.
+std::vector<uint32_t> SignaturePlaces(const AlignedRecordings& aligned,
+                                      uint32_t mark);
+
 }  // namespace memplan
 
 #endif  // MEMPLAN_PLANNER_TRACE_SYMBOLIC_SIGNATURE_H_

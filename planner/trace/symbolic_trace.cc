@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "planner/base/status_macros.h"
 #include "planner/trace/event.h"
@@ -157,8 +158,24 @@ class Generalizer {
       call.requests.end = first_request_at(outer.end_event);
       if (call.requests.begin == call.requests.end) continue;
       AddOutputs(call);
-      call.signature = GeneralizeSignature(aligned_, fitter_, outer.mark);
+      AddSignature(outer.mark, call);
       symbolic_.calls.push_back(std::move(call));
+    }
+  }
+
+  // Most calls are alike: those of each step, and those of equal layers.
+  void AddSignature(uint32_t mark, SymbolicCall& call) {
+    std::vector<uint32_t> places = SignaturePlaces(aligned_, mark);
+    if (places.empty()) return;
+    places.insert(places.end(), {call.name, call.is_convolution ? 1U : 0U});
+    const auto index = static_cast<uint32_t>(symbolic_.calls.size());
+    const auto [first, is_new] =
+        first_calls_.try_emplace(std::move(places), index);
+    if (is_new) {
+      call.signature = GeneralizeSignature(aligned_, fitter_, mark);
+    } else {
+      call.signature = symbolic_.calls[first->second].signature;
+      call.alike = first->second;
     }
   }
 
@@ -180,6 +197,8 @@ class Generalizer {
   std::vector<CallOfBlock> call_of_block_;
   std::vector<bool> is_irregular_;  // by name
   std::vector<int64_t> sizes_;      // SizesOf's result
+  // By name and where their signatures stand.
+  absl::flat_hash_map<std::vector<uint32_t>, uint32_t> first_calls_;
 };
 
 }  // namespace

@@ -47,6 +47,8 @@ struct SymbolicCall {
       {};  // blocks it takes that outlive it, in order
   // None: it was not recorded, or follows no law.
   std::optional<SymbolicSignature> signature = {};
+  // The first call that has the same name and signature; kNoId: none is known.
+  uint32_t alike = kNoId;
 };
 
 // A value, which keeps nothing of the recordings it was made from.

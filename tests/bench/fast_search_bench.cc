@@ -1,12 +1,14 @@
 // What a recorded fast probe costs the planner, without a card: the reading of
-// each trace and each FastSearch::Next(), in milliseconds, the least of all
-// repeats. Prints what the search said too, so that two builds can be compared.
+// each trace and each FastSearch::Next(), in milliseconds of the clock and of the
+// processors, the least of all repeats. Prints what the search said too, so that
+// two builds can be compared.
 //
 //   fast_search_bench [-n REPEATS] tests/traces/fast/NAME …
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -118,6 +120,12 @@ Trial TrialOf(int64_t batch) {
   return trial;
 }
 
+struct Stage {
+  std::string what;
+  double clock = 0;  // milliseconds
+  double processors = 0;
+};
+
 // One probe played from its beginning to its end.
 class Play {
  public:
@@ -130,25 +138,25 @@ class Play {
     while (!is_over_) {
       std::optional<FastDecision> next;
       Time("next", [&] { next = search_.Next(); });
-      said_ += stages_.back().first + "\n";
+      said_ += stages_.back().what + "\n";
       if (search_.predicted()) said_ += Words(*search_.predicted());
       std::visit([this](const auto& decision) { Do(decision); }, *next);
     }
   }
 
-  // What was done, and its milliseconds.
-  const std::vector<std::pair<std::string, double>>& stages() const {
-    return stages_;
-  }
+  const std::vector<Stage>& stages() const { return stages_; }
   const std::string& said() const { return said_; }
 
  private:
   template <typename Function>
   void Time(std::string_view what, Function&& function) {
     const Clock::time_point begun = Clock::now();
+    const std::clock_t processors = std::clock();
     function();
     const std::chrono::duration<double, std::milli> took = Clock::now() - begun;
-    stages_.emplace_back(what, took.count());
+    stages_.push_back({std::string(what), took.count(),
+                       1000.0 * static_cast<double>(std::clock() - processors) /
+                           CLOCKS_PER_SEC});
   }
 
   std::optional<Trace> TraceOf(int64_t batch) {
@@ -161,15 +169,15 @@ class Play {
   }
 
   void Do(const RecordBatch& record) {
-    stages_.back().first = absl::StrCat("next: record ", record.batch);
+    stages_.back().what = absl::StrCat("next: record ", record.batch);
     search_.AddRecording(TrialOf(record.batch), TraceOf(record.batch));
   }
   void Do(const RunBatch& run) {
-    stages_.back().first = absl::StrCat("next: verify ", run.batch);
+    stages_.back().what = absl::StrCat("next: verify ", run.batch);
     search_.AddVerification(TrialOf(run.batch), TraceOf(run.batch));
   }
   void Do(const RunCallsAt& order) {
-    stages_.back().first = absl::StrCat("next: ", order.calls.size(),
+    stages_.back().what = absl::StrCat("next: ", order.calls.size(),
                                         " operators of ", order.batch);
     const gpu::CallsReport report = RecordedResults(
         probe_.folder, {.calls = order.calls, .cap = probe_.cap});
@@ -181,7 +189,7 @@ class Play {
     if (!search_.AddCalls(order, std::move(plans)).ok()) Give("calls differ");
   }
   void Do(const SearchAnswer& answer) {
-    stages_.back().first = absl::StrCat("next: answer ", answer.safe_batch);
+    stages_.back().what = absl::StrCat("next: answer ", answer.safe_batch);
     is_over_ = true;
   }
   void Do(const FallBack& fall_back) { Give(fall_back.reason); }
@@ -189,32 +197,40 @@ class Play {
   const RecordedProbe& probe_;
   FastSearch search_;
   bool is_over_ = false;
-  std::vector<std::pair<std::string, double>> stages_;
+  std::vector<Stage> stages_;
   std::string said_;
 };
 
+void Tell(double clock, double processors, std::string_view what) {
+  std::cerr << absl::StrFormat("%8.2f ms, %8.2f of processors  %s\n", clock,
+                               processors, std::string(what));
+}
+
 void Measure(const RecordedProbe& probe, int repeats) {
-  std::vector<std::pair<std::string, double>> least;
+  std::vector<Stage> least;
   std::string said;
   for (int i = 0; i < repeats; ++i) {
     Play play(probe);
     play.Run();
     if (least.empty()) least = play.stages();
     for (size_t stage = 0; stage < least.size(); ++stage) {
-      least[stage].second =
-          std::min(least[stage].second, play.stages()[stage].second);
+      const auto& [what, clock, processors] = play.stages()[stage];
+      least[stage].clock = std::min(least[stage].clock, clock);
+      least[stage].processors = std::min(least[stage].processors, processors);
     }
     said = play.said();
   }
   std::cout << probe.folder << "\n" << said;
-  double nexts = 0;
-  double readings = 0;
-  for (const auto& [what, milliseconds] : least) {
-    std::cerr << absl::StrFormat("%8.2f ms  %s\n", milliseconds, what);
-    (what.starts_with("next") ? nexts : readings) += milliseconds;
+  Stage nexts{.what = absl::StrCat("all next of ", probe.folder)};
+  Stage readings{.what = "all readings"};
+  for (const auto& [what, clock, processors] : least) {
+    Tell(clock, processors, what);
+    Stage& sum = what.starts_with("next") ? nexts : readings;
+    sum.clock += clock;
+    sum.processors += processors;
   }
-  std::cerr << absl::StrFormat("%8.2f ms  all next, %.2f ms all readings: %s\n",
-                               nexts, readings, probe.folder);
+  Tell(readings.clock, readings.processors, readings.what);
+  Tell(nexts.clock, nexts.processors, nexts.what);
 }
 
 int Main(int argc, char** argv) {
