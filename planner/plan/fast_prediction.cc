@@ -121,7 +121,8 @@ absl::StatusOr<PeakInterval> FastPrediction::IntervalOf(
       const ShapeEstimate estimate,
       estimator_->Estimate(shape, {.plans = plans.At(shape),
                                    .only_those_that_run = true,
-                                   .recorded_elsewhere = true}));
+                                   .recorded_elsewhere = true,
+                                   .side_by_side = true}));
   return PeakInterval{{estimate.allocated.lower, estimate.allocated.upper},
                       {estimate.reserved.lower, estimate.reserved.upper}};
 }

@@ -109,10 +109,11 @@ absl::StatusOr<ShapeEstimate> ShapeEstimator::Estimate(
     }
     const size_t first = is_guess ? 1 : 0;
     std::vector<StreamOutcome> outcomes(orders - first);
-    ShareWork(outcomes.size(), WorkersFor(outcomes.size()),
-              [&](size_t, size_t i) {
-                outcomes[i] = orders_[first + i]->replay.Run(stream_);
-              });
+    const size_t workers =
+        options.side_by_side ? WorkersFor(outcomes.size()) : 1;
+    ShareWork(outcomes.size(), workers, [&](size_t, size_t i) {
+      outcomes[i] = orders_[first + i]->replay.Run(stream_);
+    });
     for (const StreamOutcome& outcome : outcomes) {
       Widen(outcome, options, estimate);
     }

@@ -66,6 +66,9 @@ struct EstimateOptions {
   // Recordings may be of other conditions, under which a run takes other ways: at
   // their shapes too there is a margin.
   bool recorded_elsewhere = false;
+  // Orders are shared with up to two threads, which are gone when the estimate is
+  // made; it is the same.
+  bool side_by_side = false;
 };
 
 // Keeps its memory from one estimate to the next. Not thread-safe. The symbolic

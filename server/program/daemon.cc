@@ -23,7 +23,7 @@
 #include "server/program/tls.h"
 #include "server/services/call_observer.h"
 #include "server/services/observer_services.h"
-#include "server/store/file.h"
+#include "server/store/sparse_file.h"
 #include "server/workers/scratch_folders.h"
 
 namespace memplan {
@@ -57,9 +57,9 @@ constexpr size_t kReplayQueue = 16;
 constexpr int64_t kMostTraceBytes = int64_t{1} << 30;
 
 absl::StatusOr<Trace> ReadTrace(const std::string& path) {
-  MEMPLAN_ASSIGN_OR_RETURN(const std::string bytes,
-                           ReadFile(path, kMostTraceBytes));
-  return ReadRecordedTrace(bytes);
+  MEMPLAN_ASSIGN_OR_RETURN(const SparseFile file,
+                           SparseFile::Read(path, kMostTraceBytes));
+  return ReadRecordedTrace(file.bytes());
 }
 
 // Reads what a worker that is about to start on `device_id` will hold outside

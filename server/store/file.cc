@@ -1,7 +1,6 @@
 #include "server/store/file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -52,27 +51,6 @@ absl::Status WriteAll(int descriptor, std::string_view bytes,
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t most) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status = {};
-  if (!file.is_open() || fstat(file.get(), &status) != 0) {
-    return FileError(errno, "read", path);
-  }
-  if (status.st_size > most) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        path, " has ", status.st_size, " bytes, more than ", most));
-  }
-  std::string bytes(static_cast<size_t>(status.st_size), '\0');
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t count =
-        read(file.get(), bytes.data() + done, bytes.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return FileError(count < 0 ? errno : EIO, "read", path);
-    done += static_cast<size_t>(count);
-  }
-  return bytes;
 }
 
 absl::Status SyncFile(int descriptor, const std::string& path) {

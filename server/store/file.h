@@ -23,10 +23,6 @@ absl::Status FileError(int error, std::string_view what,
 absl::Status WriteAll(int descriptor, std::string_view bytes,
                       const std::string& path);
 
-// All that the file at `path` holds. kNotFound, kResourceExhausted if it is larger
-// than `most` bytes.
-absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t most);
-
 // Makes what was written to a file, or the names in a folder, survive a loss of
 // power.
 absl::Status SyncFile(int descriptor, const std::string& path);

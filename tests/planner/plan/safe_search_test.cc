@@ -1,5 +1,6 @@
 #include "planner/plan/safe_search.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -93,6 +94,28 @@ TEST(FindSafeTest, IsExactWhereItsReachCoversAll) {
     int64_t right = 0;
     while (right < limit && !failing.contains(right + 1)) ++right;
     EXPECT_EQ(Find(options, limit, failing).safe.value_or(0), right);
+  }
+}
+
+TEST(FindSafeTest, ForeseesOnlyWhatItAsksForAndAlmostAllOfIt) {
+  for (const std::set<int64_t>& failing :
+       {std::set<int64_t>(), {470}, {440, 470, 505}}) {
+    std::set<int64_t> asked;
+    std::set<int64_t> foreseen;
+    const auto runs = [&](int64_t candidate) {
+      asked.insert(candidate);
+      return absl::StatusOr<bool>(candidate <= 500 &&
+                                  !failing.contains(candidate));
+    };
+    const auto foresee = [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i <= last; ++i) foreseen.insert(i);
+    };
+    const SafeSearchOptions options{.last = 1000, .start = 32, .reach = 40};
+    ASSERT_THAT(FindSafe(options, runs, foresee), IsOk());
+    EXPECT_TRUE(std::includes(asked.begin(), asked.end(), foreseen.begin(),
+                              foreseen.end()));
+    // But for the way to the first place where one runs and the next fails.
+    EXPECT_LE(asked.size() - foreseen.size(), 20);
   }
 }
 
