@@ -245,7 +245,8 @@ absl::Status Instantiator::AddPlanned(uint32_t index, const CallPlans& plans,
   added.requests.end = static_cast<uint32_t>(stream.requests.size());
   added.alternatives.begin = static_cast<uint32_t>(stream.alternatives.size());
   for (size_t i = 1; i < read.plans.size(); ++i) {
-    const auto begin = static_cast<uint32_t>(stream.alternative_requests.size());
+    const auto begin =
+        static_cast<uint32_t>(stream.alternative_requests.size());
     AddPlan(index, read.plans[i], first_scratch, stream.alternative_requests);
     stream.alternatives.push_back(
         {begin, static_cast<uint32_t>(stream.alternative_requests.size())});

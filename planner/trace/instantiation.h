@@ -88,9 +88,9 @@ class Instantiator {
 
   const SymbolicTrace& symbolic_;
   bool is_recorded_ = false;  // the shape is that of the largest recording
-  std::vector<SizedRequest> sized_;     // by rule
-  std::vector<CallPlace> places_;       // by call
-  std::vector<ReadCall> read_;          // by distinct call
+  std::vector<SizedRequest> sized_;  // by rule
+  std::vector<CallPlace> places_;    // by call
+  std::vector<ReadCall> read_;       // by distinct call
   std::vector<PlannedRequest> planned_;
 };
 

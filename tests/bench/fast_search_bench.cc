@@ -97,10 +97,9 @@ std::string Words(const PredictedBatch& at) {
 }
 
 std::string Words(const PredictedAnswer& answer) {
-  std::string words =
-      absl::StrCat("  safe ", Words(answer.safe), "\n  comfortable ",
-                   Words(answer.comfortable), "\n  failing ",
-                   Words(answer.failing), "\n");
+  std::string words = absl::StrCat(
+      "  safe ", Words(answer.safe), "\n  comfortable ",
+      Words(answer.comfortable), "\n  failing ", Words(answer.failing), "\n");
   if (answer.safe_interval.has_value()) {
     absl::StrAppend(&words, "  within ", Words(answer.safe_interval->allocated),
                     " ", Words(answer.safe_interval->reserved), "\n");
@@ -178,7 +177,7 @@ class Play {
   }
   void Do(const RunCallsAt& order) {
     stages_.back().what = absl::StrCat("next: ", order.calls.size(),
-                                        " operators of ", order.batch);
+                                       " operators of ", order.batch);
     const gpu::CallsReport report = RecordedResults(
         probe_.folder, {.calls = order.calls, .cap = probe_.cap});
     std::vector<CallPlansOrNone> plans;
