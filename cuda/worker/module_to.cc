@@ -27,7 +27,9 @@ class TensorList {
   void AddValue(const c10::IValue& value) {
     value.visit([this](const c10::IValue& part) {
       if (part.isTensor()) Add(part.toTensor());
-      return false;
+      // Objects may hold one another.
+      return part.isObject() &&
+             !seen_objects_.insert(part.internalToPointer()).second;
     });
   }
 
@@ -56,6 +58,7 @@ class TensorList {
 
   std::vector<at::Tensor> tensors_;
   std::unordered_set<const c10::TensorImpl*> seen_;
+  std::unordered_set<const void*> seen_objects_;
 };
 
 bool IsDense(const at::Tensor& tensor) {
