@@ -266,6 +266,8 @@ class ScriptedTrial {
                                          .scratch_bytes = ScratchBytes(),
                                          .batch = request_.batch,
                                          .steps = request_.steps});
+    } else {
+      EraseTrace(gpu::kTraceDescriptor);
     }
   }
 
