@@ -8,6 +8,9 @@
 #include <torch/csrc/jit/ir/ir.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -61,6 +64,12 @@ class TensorList {
   std::unordered_set<const void*> seen_objects_;
 };
 
+bool AreTheSamePart(const at::Tensor& one, const at::Tensor& other) {
+  return one.dtype() == other.dtype() && one.sizes() == other.sizes() &&
+         one.strides() == other.strides() &&
+         one.storage_offset() == other.storage_offset();
+}
+
 bool IsDense(const at::Tensor& tensor) {
   return tensor.layout() == at::kStrided && !tensor.is_quantized();
 }
@@ -83,11 +92,32 @@ std::vector<at::Tensor> TensorsAsPythonMoves(const torch::jit::Module& module) {
 bool MoveAsPython(const torch::jit::Module& module, at::Device device) {
   const std::vector<at::Tensor> tensors = TensorsAsPythonMoves(module);
   if (!std::all_of(tensors.begin(), tensors.end(), IsDense)) return false;
+  const auto firsts = FirstOfSameMemory(tensors);
+  if (!firsts) return false;
   const at::NoGradGuard without_gradients;
-  for (const at::Tensor& tensor : tensors) {
-    tensor.set_data(tensor.to(device));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const size_t first = (*firsts)[i];
+    tensors[i].set_data(first == i ? tensors[i].to(device)
+                                   : tensors[first].alias());
   }
   return true;
+}
+
+std::optional<std::vector<size_t>> FirstOfSameMemory(
+    const std::vector<at::Tensor>& tensors) {
+  std::unordered_map<const c10::StorageImpl*, size_t> owners;
+  std::vector<size_t> firsts;
+  firsts.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto [owner, is_first] =
+        owners.try_emplace(tensors[i].storage().unsafeGetStorageImpl(), i);
+    const size_t first = owner->second;
+    if (!is_first && !AreTheSamePart(tensors[first], tensors[i])) {
+      return std::nullopt;
+    }
+    firsts.push_back(first);
+  }
+  return firsts;
 }
 
 }  // namespace memplan::gpu

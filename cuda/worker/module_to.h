@@ -12,6 +12,8 @@
 #include <c10/core/Device.h>
 #include <torch/csrc/jit/api/module.h>
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace memplan::gpu {
@@ -21,10 +23,16 @@ namespace memplan::gpu {
 // which Python has no tensors for.
 std::vector<at::Tensor> TensorsAsPythonMoves(const torch::jit::Module& module);
 
-// Moves them one after the other; whoever has one of them has it on `device` then.
-// False, and nothing moved, if one is of a kind whose data cannot be replaced:
-// sparse or quantized.
+// Moves them one after the other; whoever has one of them has it on `device` then,
+// and tied weights, which an archive has as tensors of one storage, stay one.
+// False, and nothing moved, if one is of a kind whose data cannot be replaced
+// (sparse or quantized) or a view of a part of what another has.
 bool MoveAsPython(const torch::jit::Module& module, at::Device device);
+
+// For each tensor the place of the first that is the same memory, its own if there
+// is none. Nothing if two have a storage in common but are different parts of it.
+std::optional<std::vector<size_t>> FirstOfSameMemory(
+    const std::vector<at::Tensor>& tensors);
 
 }  // namespace memplan::gpu
 

@@ -9,12 +9,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace memplan::gpu {
 namespace {
 
 using testing::ElementsAre;
+using testing::Optional;
 
 // Tensors are told apart by their number of elements.
 std::vector<int64_t> Sizes(const std::vector<at::Tensor>& tensors) {
@@ -70,6 +72,32 @@ TEST(ModuleTo, PutsConstantsOfGraphsLast) {
 TEST(ModuleTo, MovesNothingIfOneCannotBeMoved) {
   torch::jit::Module model = MakeModel();
   model.register_buffer("sparse", OfSize(9).to_sparse());
+  EXPECT_FALSE(MoveAsPython(model, at::kCPU));
+}
+
+// As tied weights are when an archive is read.
+TEST(ModuleTo, KnowsTensorsOfOneMemory) {
+  const at::Tensor table = at::ones({4, 2});
+  const at::Tensor head = table.alias();
+  EXPECT_THAT(FirstOfSameMemory({OfSize(1), table, OfSize(3), head}),
+              Optional(ElementsAre(0, 1, 2, 1)));
+  EXPECT_EQ(FirstOfSameMemory({table, table.t()}), std::nullopt);
+  EXPECT_EQ(FirstOfSameMemory({table[0], table[1]}), std::nullopt);
+}
+
+TEST(ModuleTo, KeepsTiedWeightsOne) {
+  torch::jit::Module model = MakeModel();
+  const at::Tensor token = model.attr("token").toTensor();
+  model.register_parameter("tied", token.alias(), /*is_buffer=*/false);
+  EXPECT_TRUE(MoveAsPython(model, at::kCPU));
+  EXPECT_EQ(model.attr("tied").toTensor().data_ptr(),
+            model.attr("token").toTensor().data_ptr());
+}
+
+TEST(ModuleTo, MovesNothingThatIsAPartOfAnother) {
+  torch::jit::Module model = MakeModel();
+  const at::Tensor head = model.attr("head").toTensor();
+  model.register_parameter("part", head.slice(0, 1, 3), /*is_buffer=*/false);
   EXPECT_FALSE(MoveAsPython(model, at::kCPU));
 }
 
