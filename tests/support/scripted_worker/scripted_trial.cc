@@ -266,8 +266,6 @@ class ScriptedTrial {
                                          .scratch_bytes = ScratchBytes(),
                                          .batch = request_.batch,
                                          .steps = request_.steps});
-    } else {
-      EraseTrace(gpu::kTraceDescriptor);
     }
   }
 
