@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "cuda/worker/isolated_call.h"
+#include "cuda/worker/tiny_convolution.h"
 #include "cuda/worker/torch_execution.h"
 #include "cuda/worker/trial/call_probe.h"
 #include "cuda/worker/trial/trial_steps.h"
@@ -30,6 +31,11 @@ void TorchWorkshop::Rehearse(const TrialRequest& request) {
       if (++done > kRehearsedSteps || execution->RunStep(step)) return;
     }
   }).join();
+}
+
+void TorchWorkshop::OpenLibraries() {
+  // As in RunEach.
+  std::thread([&] { RunTinyConvolution(kind_, device_); }).join();
 }
 
 CallsReport TorchWorkshop::RunEach(const RunCalls& order) {

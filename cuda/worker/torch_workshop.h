@@ -21,6 +21,7 @@ class TorchWorkshop : public Workshop {
   std::unique_ptr<Execution> MakeExecution(
       const TrialRequest& request) override;
   void Rehearse(const TrialRequest& request) override;
+  void OpenLibraries() override;
   CallsReport RunEach(const RunCalls& order) override;
 
  private:

@@ -9,33 +9,53 @@
 namespace memplan {
 
 std::optional<ProbeEnding> FastWorkers::HaveRecorder() {
-  if (recorder_ != nullptr && recorder_->TakesOrders()) return std::nullopt;
-  recorder_.reset();
-  return Start(recorder_, Rehearsal::kNone);
+  if (recorder_.session != nullptr && recorder_.session->TakesOrders()) {
+    return std::nullopt;
+  }
+  recorder_ = {};
+  return Start(recorder_.session, gpu::Preparation::kProgram);
+}
+
+absl::StatusOr<TrialResult> FastWorkers::RunOnRecorder(
+    const TrialOrder& order, const OnWorkerProgress& on_progress) {
+  recorder_.batches.insert(order.request.batch);
+  return recorder_.session->Run(order, on_progress);
 }
 
 absl::Status FastWorkers::RenewRecorder() {
-  dismissals().Dismiss(std::move(recorder_));
+  Dismiss(recorder_);
   WaitForThoseLetGo();
-  MEMPLAN_ASSIGN_OR_RETURN(recorder_, Begin());
+  MEMPLAN_ASSIGN_OR_RETURN(recorder_.session, Begin());
   return absl::OkStatus();
 }
 
 void FastWorkers::HaveVerifier() {
-  if (verifier_ != nullptr || !may_prepare_ahead_) return;
+  if (verifier_.session != nullptr || !may_prepare_ahead_) return;
   if (spec_.limit.budget && !LeavesRoomForTwo()) return;
   const bool rehearses = MayWorkBeside();
-  if (Start(verifier_, rehearses ? Rehearsal::kSomeSteps : Rehearsal::kNone)) {
+  if (Start(verifier_.session, rehearses ? gpu::Preparation::kRehearsedProgram
+                                         : gpu::Preparation::kProgram)) {
     may_prepare_ahead_ = false;
   }
-  if (rehearses) rehearsed_ = AnyBatch().batch;
+  if (rehearses) verifier_.batches.insert(AnyBatch().batch);
+}
+
+void FastWorkers::TakeTurnsAtRecording(int64_t batch) {
+  const bool has_recorded = recorder_.session != nullptr &&
+                            recorder_.session->TakesOrders() &&
+                            !recorder_.batches.empty();
+  if (!has_recorded || !MayWorkBeside()) return;
+  if (verifier_.batches.contains(batch) || !VerifierIsReady()) return;
+  std::swap(recorder_, verifier_);
+  verifier_.session->Prepare(trials_.Order(AnyBatch()),
+                             gpu::Preparation::kProgram);
 }
 
 void FastWorkers::HaveHelpers() {
   if (!std::exchange(may_have_helpers_, false) || !MayWorkBeside()) return;
   for (int i = 2; i < tools_.workers_at_once; ++i) {
     Session helper;
-    if (Start(helper, Rehearsal::kNone)) return;
+    if (Start(helper, gpu::Preparation::kLibraries)) return;
     helpers_.push_back(std::move(helper));
   }
 }
@@ -43,17 +63,21 @@ void FastWorkers::HaveHelpers() {
 std::vector<WorkerSession*> FastWorkers::CallWorkers() {
   std::erase_if(helpers_,
                 [](const Session& helper) { return !helper->TakesOrders(); });
-  std::vector<WorkerSession*> workers = {recorder_.get()};
+  std::vector<WorkerSession*> workers = {recorder_.session.get()};
   for (const Session& helper : helpers_) workers.push_back(helper.get());
   return workers;
 }
 
 std::vector<FastWorkers::Session> FastWorkers::TakeCallWorkers() {
   std::vector<Session> workers;
-  workers.push_back(std::move(recorder_));
+  workers.push_back(std::exchange(recorder_, {}).session);
   std::move(helpers_.begin(), helpers_.end(), std::back_inserter(workers));
   helpers_.clear();
   return workers;
+}
+
+void FastWorkers::Dismiss(Hand& hand) {
+  dismissals().Dismiss(std::exchange(hand, {}).session);
 }
 
 void FastWorkers::DismissHelpers() {
@@ -62,21 +86,23 @@ void FastWorkers::DismissHelpers() {
 }
 
 bool FastWorkers::VerifierIsReady() const {
-  return verifier_ != nullptr && verifier_->WaitUntilPrepared().ok() &&
-         verifier_->TakesOrders();
+  WorkerSession* const verifier = verifier_.session.get();
+  return verifier != nullptr && verifier->WaitUntilPrepared().ok() &&
+         verifier->TakesOrders();
 }
 
 std::optional<ProbeEnding> FastWorkers::TakeTurns(int64_t batch) {
-  dismissals().Dismiss(std::move(recorder_));
+  Dismiss(recorder_);
   DismissHelpers();
   // The device holds what one worker takes, unless more is known to be there.
   if (tools_.workers_at_once < 2) WaitForThoseLetGo();
-  if (!VerifierIsReady() || batch == rehearsed_) {
-    verifier_.reset();
-    if (auto ending = Start(verifier_, Rehearsal::kNone)) return ending;
+  if (!VerifierIsReady() || verifier_.batches.contains(batch)) {
+    verifier_ = {};
+    if (auto ending = Start(verifier_.session, gpu::Preparation::kProgram)) {
+      return ending;
+    }
   }
-  rehearsed_.reset();
-  recorder_ = std::move(verifier_);
+  recorder_ = std::exchange(verifier_, {});
   may_prepare_ahead_ = false;
   return std::nullopt;
 }
@@ -86,12 +112,11 @@ bool FastWorkers::MayWorkBeside() const {
 }
 
 void FastWorkers::LetGo() {
-  dismissals().Dismiss(std::move(recorder_));
-  dismissals().Dismiss(std::move(verifier_));
+  Dismiss(recorder_);
+  Dismiss(verifier_);
   DismissHelpers();
   may_prepare_ahead_ = true;
   may_have_helpers_ = true;
-  rehearsed_.reset();
 }
 
 // Whether the budget holds a second worker with its model beside what the
@@ -125,13 +150,13 @@ absl::StatusOr<FastWorkers::Session> FastWorkers::Begin() const {
                              tools_.cancel);
 }
 
-// Has a worker load the program, and does not wait for that.
+// Has a worker get ready, and does not wait for that.
 std::optional<ProbeEnding> FastWorkers::Start(Session& session,
-                                              Rehearsal rehearsal) {
+                                              gpu::Preparation preparation) {
   auto begun = Begin();
   if (begun.ok()) {
     session = *std::move(begun);
-    session->Prepare(trials_.Order(AnyBatch()), rehearsal);
+    session->Prepare(trials_.Order(AnyBatch()), preparation);
     return std::nullopt;
   }
   if (absl::IsCancelled(begun.status())) return CancelledEnding();

@@ -1,6 +1,6 @@
 // One worker process that takes several orders, one after the other.
 //
-//   Begin ─▶ Prepare ─▶ Run ─▶ Run ─▶ RunCalls ─▶ End, or destroyed
+//   Begin ─▶ Prepare ─▶ Run ─▶ Prepare ─▶ Run ─▶ RunCalls ─▶ End, or destroyed
 //              └─ works on while the caller does something else
 //
 // All orders are of the program that the first one names. A session is believed
@@ -52,11 +52,7 @@ struct TrialResult {
   bool never_started = false;
 };
 
-// Whether a worker is to run some steps while it is prepared and give up all they
-// took, so that its libraries and kernels are loaded when its turn comes.
-enum class Rehearsal { kNone, kSomeSteps };
-
-// What a worker that waits with its model loaded says of its device.
+// What a worker that got ready says of its device.
 struct PreparedWorker {
   gpu::Prepared device;
   std::string worker_version;  // libtorch's
@@ -77,10 +73,12 @@ class WorkerSession {
   // Its process is gone when this returns, whatever it did.
   virtual ~WorkerSession() = default;
 
-  // Has the worker open its device and load the model of `order`, and returns at
-  // once. Only as the first order. Batch and steps count for a rehearsal only.
-  virtual void Prepare(const TrialOrder& order, Rehearsal rehearsal) = 0;
-  // What came of it; waits for that. Errors: those of Run, and kUnavailable if
+  // Has the worker open its device and get ready for `order`, and returns at
+  // once: as the first order, or after a run that it stayed after. Batch and
+  // steps count for a rehearsal only.
+  virtual void Prepare(const TrialOrder& order,
+                       gpu::Preparation preparation) = 0;
+  // What came of the last Prepare; waits for that. Errors: those of Run, and kUnavailable if
   // the worker died, hung or could not load the model.
   virtual absl::StatusOr<PreparedWorker> WaitUntilPrepared() = 0;
 

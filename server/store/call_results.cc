@@ -22,13 +22,17 @@ constexpr int64_t kMostBytesOfRequest = int64_t{1} << 44;
 // The largest blob that is taken for plans.
 constexpr size_t kMostPlanBytes = size_t{64} << 20;
 
-// The key of a call: what it is and where it ran. Parts cannot run into each
-// other, since none has a line's end.
+// How workers ask a call for its plans. It counts up when they learn more from
+// the same call: what was kept before says too little.
+constexpr int kAsking = 2;
+
+// The key of a call: what it is, how it was asked and where it ran. Parts cannot
+// run into each other, since none has a line's end.
 std::string KeyOf(const CallPlace& place, const DistinctCall& call) {
   Sha256 hash;
-  hash.Update(absl::StrCat(place.device_name, "\n", place.driver_version, "\n",
-                           place.cudnn_version, "\n", place.torch_version,
-                           "\n"));
+  hash.Update(absl::StrCat("asking ", kAsking, "\n", place.device_name, "\n",
+                           place.driver_version, "\n", place.cudnn_version,
+                           "\n", place.torch_version, "\n"));
   if (!place.switches.empty()) {
     hash.Update(absl::StrCat(place.switches, "\n"));
   }

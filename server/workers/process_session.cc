@@ -84,7 +84,7 @@ class ProcessSession : public WorkerSession {
   ProcessSession(const ProcessSession&) = delete;
   ProcessSession& operator=(const ProcessSession&) = delete;
 
-  void Prepare(const TrialOrder& order, Rehearsal rehearsal) override;
+  void Prepare(const TrialOrder& order, gpu::Preparation preparation) override;
   absl::StatusOr<PreparedWorker> WaitUntilPrepared() override;
   absl::StatusOr<TrialResult> Run(const TrialOrder& order,
                                   const OnWorkerProgress& on_progress) override;
@@ -142,18 +142,25 @@ gpu::TrialRequest ProcessSession::WithSandbox(gpu::TrialRequest request) const {
   return request;
 }
 
-void ProcessSession::Prepare(const TrialOrder& order, Rehearsal rehearsal) {
-  preparing_ = Pending{order.timeout, parts_.begun};
-  const auto prepare =
-      [this,
-       message = gpu::Prepare{.program = WithSandbox(order.request),
-                              .rehearse = rehearsal == Rehearsal::kSomeSteps},
-       deadline = parts_.begun + order.timeout] {
-        prepared_ = talk_.Prepare(message, deadline);
-        spdlog::debug("worker {} ended its preparation {} after its start",
-                      parts_.worker.process->pid(),
-                      SecondsText(Clock::now() - parts_.begun));
-      };
+void ProcessSession::Prepare(const TrialOrder& order,
+                             gpu::Preparation preparation) {
+  JoinPreparation();
+  // The start of its process is part of the first.
+  const Clock::time_point begun =
+      preparing_ || has_run_ ? Clock::now() : parts_.begun;
+  preparing_ = Pending{order.timeout, begun};
+  prepared_.reset();
+  preparation_failure_.reset();
+  const auto prepare = [this, begun,
+                        message =
+                            gpu::Prepare{.program = WithSandbox(order.request),
+                                         .preparation = preparation},
+                        deadline = begun + order.timeout] {
+    prepared_ = talk_.Prepare(message, deadline);
+    spdlog::debug("worker {} ended its preparation {} after it was ordered",
+                  parts_.worker.process->pid(),
+                  SecondsText(Clock::now() - begun));
+  };
   try {
     preparation_ = std::thread(prepare);
   } catch (const std::system_error& error) {

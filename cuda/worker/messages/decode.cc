@@ -225,7 +225,8 @@ absl::StatusOr<DaemonMessage> DecodeRun(JsonReader& reader) {
 
 absl::StatusOr<DaemonMessage> DecodePrepare(JsonReader& reader) {
   Prepare prepare{.program = ReadRequest(reader)};
-  if (reader.Has("rehearse")) prepare.rehearse = reader.Boolean("rehearse");
+  prepare.preparation =
+      reader.OneOf<Preparation>("preparation", kPreparationWords);
   MEMPLAN_RETURN_IF_ERROR(reader.Finish());
   return prepare;
 }

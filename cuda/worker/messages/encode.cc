@@ -137,7 +137,7 @@ json ToJson(const Proceed&) { return {{"type", "proceed"}}; }
 json ToJson(const Prepare& prepare) {
   json object = ToJson(prepare.program);
   object["type"] = "prepare";
-  if (prepare.rehearse) object["rehearse"] = true;
+  object["preparation"] = WordFor(prepare.preparation, kPreparationWords);
   return object;
 }
 

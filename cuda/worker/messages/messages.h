@@ -52,7 +52,7 @@
 namespace memplan::gpu {
 
 // Raised whenever a message or the trace layout changes.
-inline constexpr int kProtocolVersion = 5;
+inline constexpr int kProtocolVersion = 6;
 
 // The descriptors a worker is started with.
 inline constexpr int kChannelDescriptor = 3;
@@ -106,15 +106,22 @@ struct TrialRequest {
 // The steps of its trial: those asked for and those that its options add.
 int StepCount(const TrialRequest& request);
 
-// Daemon → worker: open the device and load the model, ahead of a run.
+// What a worker does with its device open, ahead of the order that needs it.
+enum class Preparation {
+  kProgram,  // it loads the program
+  // Some steps of the program first, and all that they took is given back: what
+  // libraries load at their first use is there then. How they end is not told.
+  // Then it loads the program.
+  kRehearsedProgram,
+  kLibraries,  // no program, only what operators' libraries load at first use
+};
+
+// Daemon → worker: open the device and get ready, ahead of a run or of calls.
 struct Prepare {
-  // Batch and steps count for a rehearsal only. The cap is in force while
-  // loading; the run that follows sets its own.
+  // Batch and steps count for a rehearsal only. The cap is in force meanwhile;
+  // the order that follows sets its own.
   TrialRequest program;
-  // Some steps of that batch are run before the model is loaded, and all that
-  // they took is given back: what libraries load at their first use is there
-  // then. How they end is not told.
-  bool rehearse = false;
+  Preparation preparation = Preparation::kProgram;
   friend bool operator==(const Prepare&, const Prepare&) = default;
 };
 

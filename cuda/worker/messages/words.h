@@ -37,6 +37,12 @@ inline constexpr Word<RunAs> kRunAsWords[] = {
     {RunAs::kEager, "eager"},
 };
 
+inline constexpr Word<Preparation> kPreparationWords[] = {
+    {Preparation::kProgram, "program"},
+    {Preparation::kRehearsedProgram, "rehearsed-program"},
+    {Preparation::kLibraries, "libraries"},
+};
+
 inline constexpr Word<Autocast> kAutocastWords[] = {
     {Autocast::kNone, "none"},
     {Autocast::kBFloat16, "bf16"},

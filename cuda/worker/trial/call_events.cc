@@ -37,6 +37,54 @@ std::optional<size_t> LargestScratch(std::span<const TraceRecord> events) {
   return largest;
 }
 
+// Memory from `begin` to before `end`.
+struct Room {
+  explicit Room(const TraceRecord& event)
+      : begin(event.address),
+        end(event.address + std::max<uint64_t>(event.bytes, 1)) {}
+
+  bool Overlaps(const Room& other) const {
+    return begin < other.end && other.begin < end;
+  }
+
+  uint64_t begin;
+  uint64_t end;
+};
+
+// Whether a block of the call but the one at `scratch` lies in `room` then.
+bool HasOtherBlocks(std::span<const TraceRecord> events, size_t scratch,
+                    const Room& room) {
+  std::map<uint64_t, Room> live;  // by address
+  for (const TraceRecord& event : events.first(scratch)) {
+    if (event.event == TraceEvent::kAlloc) {
+      live.insert_or_assign(event.address, Room(event));
+    }
+    if (event.event == TraceEvent::kFree) live.erase(event.address);
+  }
+  return std::any_of(live.begin(), live.end(), [&](const auto& block) {
+    return block.second.Overlaps(room);
+  });
+}
+
+// The index of the allocation for which the device gave the room of the scratch
+// at `scratch`: itself, or one of before that is gone. Nothing if the room is
+// older than the call, or needed for other blocks too.
+std::optional<size_t> TakerOfRoom(std::span<const TraceRecord> events,
+                                  size_t scratch) {
+  const Room block(events[scratch]);
+  size_t growth = scratch;
+  while (growth > 0) {
+    const TraceRecord& event = events[--growth];
+    if (!IsGrowth(event.event) || !Room(event).Overlaps(block)) continue;
+    size_t taker = growth + 1;
+    while (events[taker].event != TraceEvent::kAlloc) ++taker;
+    const bool is_own = taker == scratch;
+    if (!is_own && HasOtherBlocks(events, scratch, Room(event))) break;
+    return taker;
+  }
+  return std::nullopt;
+}
+
 // Bytes that segments hold from the device and cannot give back, since blocks in
 // them are live: before the call, and as it goes on. The allocator gives back the
 // others before it refuses anything.
@@ -126,14 +174,14 @@ std::optional<Bytes> RefusingCap(Bytes held,
   const bool has_segments = std::any_of(
       events.begin(), events.end(),
       [](const TraceRecord& event) { return IsGrowth(event.event); });
-  const auto until = events.first(*scratch + 1);
   if (!has_segments) {
-    return Bytes(HeldAfter(HeldBlocks(held.count()), until) - 1);
+    return Bytes(
+        HeldAfter(HeldBlocks(held.count()), events.first(*scratch + 1)) - 1);
   }
-  if (*scratch == 0 || !IsGrowth(events[*scratch - 1].event)) {
-    return std::nullopt;
-  }
-  return Bytes(HeldAfter(HeldSegments(held.count()), until) - 1);
+  const std::optional<size_t> taker = TakerOfRoom(events, *scratch);
+  if (!taker.has_value()) return std::nullopt;
+  return Bytes(HeldAfter(HeldSegments(held.count()), events.first(*taker + 1)) -
+               1);
 }
 
 }  // namespace memplan::gpu

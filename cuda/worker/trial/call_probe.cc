@@ -32,19 +32,19 @@ class Probe {
     if (!call.has_signature) {
       return {.plans = {}, .fault = "its arguments were not recorded"};
     }
-    CallResult result = RunAsItLikes(call);
-    if (result.fault.empty() && call.is_convolution) AddFallbacks(call, result);
-    return result;
-  }
-
-  // Twice: what a first run sets up for good is no part of the call.
-  CallResult RunAsItLikes(const DistinctCall& call) {
+    // Twice: what a first run sets up for good is no part of the call.
     CallRun run = runner_.Run(call);
-    if (!run.failure.has_value()) run = runner_.Run(call);
+    if (!run.failure.has_value()) {
+      // Only what was held when the cache was empty tells how to refuse scratch.
+      run =
+          call.is_convolution ? RunUnder(order_.cap, call) : runner_.Run(call);
+    }
     if (run.failure.has_value()) {
       return {.plans = {}, .fault = FaultOf(call, *run.failure)};
     }
-    return {.plans = {PlanOfEvents(run.events)}, .fault = ""};
+    CallResult result{.plans = {PlanOfEvents(run.events)}, .fault = ""};
+    if (call.is_convolution) AddFallbacks(call, std::move(run), result);
+    return result;
   }
 
   std::string FaultOf(const DistinctCall& call, const Failure& failure) {
@@ -67,14 +67,13 @@ class Probe {
   }
 
   // Refuses the largest scratch of the last plan, until nothing new comes.
-  void AddFallbacks(const DistinctCall& call, CallResult& result) {
-    std::optional<CallRun> run = RunUnder(order_.cap, call);
-    while (run.has_value() && result.plans.size() < kMostPlansProbed) {
-      const std::optional<Bytes> cap = RefusingCap(run->held, run->events);
+  void AddFallbacks(const DistinctCall& call, CallRun run, CallResult& result) {
+    while (result.plans.size() < kMostPlansProbed) {
+      const std::optional<Bytes> cap = RefusingCap(run.held, run.events);
       if (!cap.has_value()) return;
       run = RunUnder(cap, call);
-      if (!run.has_value()) return;
-      CallPlan plan = PlanOfEvents(run->events);
+      if (run.failure.has_value()) return;
+      CallPlan plan = PlanOfEvents(run.events);
       const bool is_known = std::find(result.plans.begin(), result.plans.end(),
                                       plan) != result.plans.end();
       if (is_known) return;
@@ -82,16 +81,20 @@ class Probe {
     }
   }
 
-  // With nothing in the cache. Nothing if the call fails.
-  std::optional<CallRun> RunUnder(std::optional<Bytes> cap,
-                                  const DistinctCall& call) {
-    if (!device_.ReleaseCache().ok() || !device_.SetCap(cap).ok()) {
-      return std::nullopt;
+  // With nothing in the cache.
+  CallRun RunUnder(std::optional<Bytes> cap, const DistinctCall& call) {
+    absl::Status ready = device_.ReleaseCache();
+    if (ready.ok()) ready = device_.SetCap(cap);
+    CallRun run;
+    if (ready.ok()) {
+      run = runner_.Run(call);
+    } else {
+      run.failure = Failure{.end = EndKind::kModelFailed,
+                            .field = "",
+                            .message = std::string(ready.message())};
     }
-    CallRun run = runner_.Run(call);
     if (run.failure.has_value()) NoticeLoss(call);
     device_.SetCap(order_.cap).IgnoreError();
-    if (run.failure.has_value()) return std::nullopt;
     return run;
   }
 

@@ -51,18 +51,32 @@ absl::StatusOr<Orders::Next> Orders::CarryOut(const TrialRequest& request) {
 
 absl::StatusOr<Orders::Next> Orders::CarryOut(const Prepare& order) {
   MEMPLAN_RETURN_IF_ERROR(CheckProgram(order.program));
-  if (order.rehearse) {
-    MEMPLAN_RETURN_IF_ERROR(Renew(order.program.cap));
-    workshop_.Rehearse(AsShutIn(order.program));
+  switch (order.preparation) {
+    case Preparation::kProgram:
+      break;
+    case Preparation::kRehearsedProgram:
+      MEMPLAN_RETURN_IF_ERROR(Renew(order.program.cap));
+      workshop_.Rehearse(AsShutIn(order.program));
+      break;
+    case Preparation::kLibraries:
+      MEMPLAN_RETURN_IF_ERROR(Renew(order.program.cap));
+      workshop_.OpenLibraries();
+      MEMPLAN_RETURN_IF_ERROR(conversation_.Answer(device_.Identity()));
+      return Next::kWait;
   }
-  MEMPLAN_RETURN_IF_ERROR(Load(order.program));
+  return PrepareProgram(order.program);
+}
+
+absl::StatusOr<Orders::Next> Orders::PrepareProgram(
+    const TrialRequest& program) {
+  MEMPLAN_RETURN_IF_ERROR(Load(program));
   if (!prepared_->failure.has_value()) {
     MEMPLAN_RETURN_IF_ERROR(conversation_.Answer(device_.Identity()));
     return Next::kWait;
   }
   const auto load = std::exchange(prepared_, nullptr);
   MEMPLAN_RETURN_IF_ERROR(conversation_.Answer(Finished(RunSteps(
-      order.program, *load, device_, *execution_, recorder_, conversation_))));
+      program, *load, device_, *execution_, recorder_, conversation_))));
   return Next::kWait;
 }
 

@@ -31,6 +31,9 @@ class Workshop {
   // and kernels are there for what follows; gives all of it up. How it goes does
   // not matter. As of RunEach.
   virtual void Rehearse(const TrialRequest& request) = 0;
+  // Has the device's libraries load what operators need at their first use. As of
+  // RunEach.
+  virtual void OpenLibraries() = 0;
   // One result for each call. No execution is alive, and the device is as Renew
   // leaves it.
   virtual CallsReport RunEach(const RunCalls& order) = 0;
@@ -65,6 +68,7 @@ class Orders {
   absl::StatusOr<Next> CarryOut(const DaemonMessage& order);
   absl::StatusOr<Next> CarryOut(const TrialRequest& request);
   absl::StatusOr<Next> CarryOut(const Prepare& order);
+  absl::StatusOr<Next> PrepareProgram(const TrialRequest& program);
   absl::StatusOr<Next> CarryOut(const RunCalls& order);
 
   absl::Status CheckProgram(const TrialRequest& request) const;

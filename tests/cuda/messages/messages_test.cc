@@ -85,6 +85,8 @@ TEST(EncodeTest, LeavesOutOptionsThatSayNothing) {
 TEST(EncodeTest, WritesAPreparationAsTheRunItPrepares) {
   json prepare = json::parse(Encode(Prepare{SampleRequest()}));
   EXPECT_EQ(prepare["type"], "prepare");
+  EXPECT_EQ(prepare["preparation"], "program");
+  prepare.erase("preparation");
   prepare["type"] = "run";
   EXPECT_EQ(prepare, json::parse(Encode(SampleRequest())));
 }

@@ -60,7 +60,11 @@ class StayTest : public ::testing::TestWithParam<StayCase> {
     return request;
   }
   // A run of 32 after `order` records what one in a fresh process does.
-  static void CheckRunAfter(const Prepare& order);
+  static void CheckRunAfter(const Prepare& order) {
+    WorkerProcess prepared;
+    CheckRunAfter(prepared, order);
+  }
+  static void CheckRunAfter(WorkerProcess& prepared, const Prepare& order);
 };
 
 TEST_P(StayTest, ASecondRunRecordsWhatAFreshProcessDoes) {
@@ -78,8 +82,7 @@ TEST_P(StayTest, ASecondRunRecordsWhatAFreshProcessDoes) {
   EXPECT_EQ(ExactEventsOf(staying.trace()), events);
 }
 
-void StayTest::CheckRunAfter(const Prepare& order) {
-  WorkerProcess prepared;
+void StayTest::CheckRunAfter(WorkerProcess& prepared, const Prepare& order) {
   prepared.Send(order);
   while (const auto message = prepared.Receive()) {
     if (std::holds_alternative<Prepared>(*message)) break;
@@ -99,14 +102,27 @@ TEST_P(StayTest, ARunOfWhatWasPreparedRecordsWhatAFreshProcessDoes) {
   CheckRunAfter(Prepare{loose});
 }
 
+TEST_P(StayTest, ARunAfterAnotherAndWhatWasPreparedSinceRecordsTheSame) {
+  WorkerProcess staying;
+  ASSERT_EQ(RunOrderIn(staying, At(8, true)).report.end, EndKind::kRan);
+  CheckRunAfter(staying, Prepare{At(1, true)});
+}
+
+TEST_P(StayTest, ARunAfterLibrariesWereOpenedRecordsWhatAFreshProcessDoes) {
+  CheckRunAfter(
+      Prepare{.program = At(8, true), .preparation = Preparation::kLibraries});
+}
+
 TEST_P(StayTest, ARunAfterARehearsalRecordsWhatAFreshProcessDoes) {
-  CheckRunAfter(Prepare{.program = At(8, true), .rehearse = true});
+  CheckRunAfter(Prepare{.program = At(8, true),
+                        .preparation = Preparation::kRehearsedProgram});
 }
 
 TEST_P(StayTest, ARehearsalThatRunsOutOfMemoryLeavesNothing) {
   TrialRequest large = At(1 << 22, true);
   large.cap = MiB(8);
-  CheckRunAfter(Prepare{.program = large, .rehearse = true});
+  CheckRunAfter(
+      Prepare{.program = large, .preparation = Preparation::kRehearsedProgram});
 }
 
 TrialRequest AsTorchScript(TrialRequest request) {

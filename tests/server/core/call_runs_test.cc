@@ -30,7 +30,8 @@ constexpr std::chrono::minutes kTimeout{1};
 // Tells of the call named by a number a plan of so many bytes, and notes it.
 class SharingSession : public WorkerSession {
  public:
-  void Prepare(const TrialOrder& /*order*/, Rehearsal /*rehearsal*/) override {}
+  void Prepare(const TrialOrder& /*order*/,
+               gpu::Preparation /*preparation*/) override {}
   absl::StatusOr<PreparedWorker> WaitUntilPrepared() override {
     if (!preparation.ok()) return preparation;
     return PreparedWorker{{"card", "1", "9"}, "2"};

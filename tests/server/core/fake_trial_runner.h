@@ -165,11 +165,16 @@ class FakeWorkerSession : public WorkerSession {
     if (is_open_) runner_.Note(number_, "killed");
   }
 
-  void Prepare(const TrialOrder& order, Rehearsal rehearsal) override {
-    runner_.Note(number_,
-                 rehearsal == Rehearsal::kNone
-                     ? "prepare"
-                     : "rehearse " + std::to_string(order.request.batch));
+  void Prepare(const TrialOrder& order, gpu::Preparation preparation) override {
+    switch (preparation) {
+      case gpu::Preparation::kProgram:
+        return runner_.Note(number_, "prepare");
+      case gpu::Preparation::kRehearsedProgram:
+        return runner_.Note(number_,
+                            "rehearse " + std::to_string(order.request.batch));
+      case gpu::Preparation::kLibraries:
+        return runner_.Note(number_, "open libraries");
+    }
   }
   absl::StatusOr<PreparedWorker> WaitUntilPrepared() override {
     if (runner_.prepared_) return runner_.prepared_(number_);

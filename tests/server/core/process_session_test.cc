@@ -83,7 +83,7 @@ class ProcessSessionTest : public ::testing::Test {
 
 TEST_F(ProcessSessionTest, TakesOrderAfterOrderInOneProcess) {
   Begin();
-  session_->Prepare(Order(1), Rehearsal::kNone);
+  session_->Prepare(Order(1), gpu::Preparation::kProgram);
   const auto prepared = session_->WaitUntilPrepared();
   ASSERT_THAT(prepared, IsOk());
   EXPECT_EQ(prepared->device.device_name, "Scripted GPU");
@@ -114,7 +114,7 @@ TEST_F(ProcessSessionTest, EndsWithARunThatIsTheLast) {
 
 TEST_F(ProcessSessionTest, KillsAWorkerThatWaits) {
   Begin();
-  session_->Prepare(Order(1), Rehearsal::kNone);
+  session_->Prepare(Order(1), gpu::Preparation::kProgram);
   ASSERT_THAT(session_->WaitUntilPrepared(), IsOk());
   ExpectNoChild();
   EXPECT_EQ(runner_->Counts().cancelled, 1);
@@ -122,14 +122,14 @@ TEST_F(ProcessSessionTest, KillsAWorkerThatWaits) {
 
 TEST_F(ProcessSessionTest, KillsAWorkerThatIsStillPreparing) {
   Begin("\"prepare\": \"hangs on\"");
-  session_->Prepare(Order(1), Rehearsal::kNone);
+  session_->Prepare(Order(1), gpu::Preparation::kProgram);
   ExpectNoChild();
   EXPECT_EQ(runner_->Counts().cancelled, 1);
 }
 
 TEST_F(ProcessSessionTest, TellsADeathWhilePreparingAsTheTrial) {
   Begin("\"prepare\": \"dies by signal 9\"");
-  session_->Prepare(Order(1), Rehearsal::kNone);
+  session_->Prepare(Order(1), gpu::Preparation::kProgram);
   EXPECT_THAT(session_->WaitUntilPrepared(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("signal 9")));
   const Trial trial = Run(8);
@@ -140,7 +140,7 @@ TEST_F(ProcessSessionTest, TellsADeathWhilePreparingAsTheTrial) {
 
 TEST_F(ProcessSessionTest, TellsAModelThatDoesNotLoadAsTheTrial) {
   Begin("\"prepare\": \"model fails\"");
-  session_->Prepare(Order(1), Rehearsal::kNone);
+  session_->Prepare(Order(1), gpu::Preparation::kProgram);
   const Trial trial = Run(8);
   EXPECT_EQ(trial.outcome, TrialOutcome::kModelFailed);
   EXPECT_TRUE(trial.failed_while_loading);
@@ -180,7 +180,7 @@ TEST_F(ProcessSessionTest, IsCancelledInACall) {
 
 TEST_F(ProcessSessionTest, IsCancelledWhilePreparing) {
   Begin("\"prepare\": \"hangs on\"");
-  session_->Prepare(Order(1), Rehearsal::kNone);
+  session_->Prepare(Order(1), gpu::Preparation::kProgram);
   cancel_.Cancel();
   EXPECT_THAT(session_->WaitUntilPrepared(),
               StatusIs(absl::StatusCode::kCancelled, HasSubstr("")));

@@ -91,6 +91,58 @@ TEST(RefusingCapTest, DoesNotCountWhatGoesBackBeforeAnythingIsRefused) {
   EXPECT_EQ(RefusingCap(MiB(8), events), MiB(8 + 50 + 254) - Bytes(1));
 }
 
+TEST(RefusingCapTest, RefusesTheSegmentThatTwoScratchesTakeInTurn) {
+  // convolution_backward of a U-Net at batch 48, 3x3 and 64 channels: both of its
+  // scratches are 618659840 bytes in whole 2 MiB, so the second takes the segment
+  // of the first.
+  constexpr int64_t kOutput = 308281344;
+  constexpr int64_t kSegment = 618659840;
+  const std::vector<TraceRecord> events = {
+      Segment(kOutput, 0x100000000),  Alloc(kOutput, 0x100000000),
+      Segment(kSegment, 0x200000000), Alloc(616636563, 0x200000000),
+      Free(616636563, 0x200000000),   Segment(2 * kMega, 0x300000000),
+      Alloc(73728, 0x300000000),      Alloc(618554023, 0x200000000),
+      Free(618554023, 0x200000000)};
+  EXPECT_EQ(RefusingCap(MiB(8), events),
+            MiB(8) + Bytes(kOutput + kSegment - 1));
+}
+
+TEST(RefusingCapTest, RefusesThePieceThatTwoScratchesTakeInTurn) {
+  // The last piece of an expandable segment, behind an output.
+  const auto map = [](int64_t bytes, uint64_t address) {
+    return Event(TraceEvent::kSegmentMap, bytes, address);
+  };
+  const std::vector<TraceRecord> events = {
+      map(20 * kMega, 0x10000000),
+      Alloc(20 * kMega, 0x10000000),
+      map(40 * kMega, 0x10000000 + 20 * kMega),
+      Alloc(30 * kMega, 0x10000000 + 20 * kMega),
+      Free(30 * kMega, 0x10000000 + 20 * kMega),
+      Alloc(40 * kMega, 0x10000000 + 20 * kMega),
+      Free(40 * kMega, 0x10000000 + 20 * kMega)};
+  EXPECT_EQ(RefusingCap(MiB(8), events), MiB(68) - Bytes(1));
+}
+
+TEST(RefusingCapTest, IsNoneWhereAnOutputTookItsPlaceBesideTheScratch) {
+  // The segment came for scratch, but the output needs it as well.
+  const std::vector<TraceRecord> events = {
+      Segment(20 * kMega, 0x10000000),
+      Alloc(3 * kMega, 0x10000000),
+      Free(3 * kMega, 0x10000000),
+      Alloc(2 * kMega, 0x10000000),
+      Alloc(4 * kMega, 0x10000000 + 2 * kMega),
+      Free(4 * kMega, 0x10000000 + 2 * kMega)};
+  EXPECT_EQ(RefusingCap(MiB(8), events), std::nullopt);
+}
+
+TEST(RefusingCapTest, IsNoneInASegmentOfBefore) {
+  // One of the cache, which a call's arguments left.
+  const std::vector<TraceRecord> events = {
+      Segment(20 * kMega, 0x10000000), Alloc(20 * kMega, 0x10000000),
+      Alloc(30 * kMega, 0x20000000), Free(30 * kMega, 0x20000000)};
+  EXPECT_EQ(RefusingCap(MiB(8), events), std::nullopt);
+}
+
 TEST(RefusingCapTest, CountsBlocksWhereThereAreNoSegments) {
   // 1000 bytes are two units of 512, 700 too.
   const std::vector<TraceRecord> events = {Alloc(1000, 0x10), Alloc(700, 0x20),

@@ -21,7 +21,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using ::testing::StartsWith;
 
 class CappedDevice : public Device {
  public:
@@ -103,6 +102,35 @@ DistinctCall Call(const std::string& name, bool is_convolution) {
 
 CallPlan PlanWith(int64_t scratch) { return {{0, 512}, {1, scratch}, {1, 0}}; }
 
+// convolution_backward where the allocator has segments: two scratches, of which
+// the second lies in the segment of the first, or little where that is refused.
+class SharingRunner : public CallRunner {
+ public:
+  explicit SharingRunner(CappedDevice& device) : device_(device) {}
+
+  CallRun Run(const DistinctCall&) override {
+    constexpr uint64_t kSegment = uint64_t{20} << 20;
+    CallRun run;
+    run.events = {MemoryEvent(TraceEvent::kSegmentAlloc, kSegment, kSegment),
+                  MemoryEvent(TraceEvent::kAlloc, kSegment, kSegment)};
+    if (device_.cap().has_value() && *device_.cap() < Bytes(2 * kSegment)) {
+      return run;
+    }
+    run.events.push_back(
+        MemoryEvent(TraceEvent::kSegmentAlloc, kSegment, 2 * kSegment));
+    for (const uint64_t scratch : {kSegment - 512, kSegment}) {
+      run.events.push_back(
+          MemoryEvent(TraceEvent::kAlloc, scratch, 2 * kSegment));
+      run.events.push_back(
+          MemoryEvent(TraceEvent::kFree, scratch, 2 * kSegment));
+    }
+    return run;
+  }
+
+ private:
+  CappedDevice& device_;
+};
+
 class ProbeCallsTest : public ::testing::Test {
  protected:
   CallsReport Probe(const std::vector<DistinctCall>& calls,
@@ -129,6 +157,20 @@ TEST_F(ProbeCallsTest, RefusesAConvolutionsScratchUntilItFails) {
               ElementsAre(CallResult{
                   {PlanWith(4096), PlanWith(2048), PlanWith(512)}, ""}));
   EXPECT_EQ(device_.cap(), Bytes(1 << 20));
+}
+
+TEST_F(ProbeCallsTest, RefusesScratchThatLiesWhereScratchLayBefore) {
+  SharingRunner runner(device_);
+  constexpr int64_t kSegment = int64_t{20} << 20;
+  const CallsReport report = ProbeCalls(
+      {.calls = {Call("aten::convolution_backward", true)}, .cap = MiB(60)},
+      device_, runner);
+  EXPECT_THAT(
+      report.results,
+      ElementsAre(CallResult{
+          {{{0, kSegment}, {1, kSegment - 512}, {1, 0}, {2, kSegment}, {2, 0}},
+           {{0, kSegment}}},
+          ""}));
 }
 
 TEST_F(ProbeCallsTest, StopsAtEightPlans) {

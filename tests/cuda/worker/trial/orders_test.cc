@@ -94,6 +94,7 @@ class NotingWorkshop : public Workshop {
   void Rehearse(const TrialRequest& request) override {
     notes_.push_back(absl::StrCat("rehearse ", request.batch));
   }
+  void OpenLibraries() override { notes_.push_back("open libraries"); }
   CallsReport RunEach(const RunCalls& order) override {
     notes_.push_back(absl::StrCat(order.calls.size(), " calls"));
     return {};
@@ -196,12 +197,35 @@ TEST_F(OrdersTest, ASecondRunBeginsAnew) {
 }
 
 TEST_F(OrdersTest, GivesUpARehearsalBeforeTheProgramIsLoaded) {
-  EXPECT_THAT(Serve({Prepare{.program = RunAt(8, 900, true), .rehearse = true},
+  EXPECT_THAT(Serve({Prepare{.program = RunAt(8, 900, true),
+                             .preparation = Preparation::kRehearsedProgram},
                      RunAt(58, 200, false)}),
               IsOk());
   EXPECT_THAT(notes_, ElementsAre("cap 900", "rehearse 8", "renew", "cap 900",
                                   "load", "cap 200", "batch 58", "drop"));
   EXPECT_THAT(Said(), ElementsAre("prepared", "report under 200"));
+}
+
+TEST_F(OrdersTest, OpensLibrariesWithoutAProgramForCallsThatFollow) {
+  EXPECT_THAT(
+      Serve({Prepare{.program = RunAt(8, 900, true),
+                     .preparation = Preparation::kLibraries},
+             RunCalls{.calls = {DistinctCall{}}, .cap = Bytes(700)}, End{}}),
+      IsOk());
+  EXPECT_THAT(notes_, ElementsAre("cap 900", "open libraries", "renew",
+                                  "cap 700", "1 calls"));
+  EXPECT_THAT(Said(), ElementsAre("prepared", "calls"));
+}
+
+TEST_F(OrdersTest, GetsReadyAgainAfterARun) {
+  EXPECT_THAT(Serve({RunAt(8, 100, true), Prepare{RunAt(1, 900, true)},
+                     RunAt(58, 200, false)}),
+              IsOk());
+  EXPECT_THAT(notes_, ElementsAre("cap 100", "load", "cap 100", "batch 8",
+                                  "drop", "renew", "cap 900", "load", "cap 200",
+                                  "batch 58", "drop"));
+  EXPECT_THAT(Said(),
+              ElementsAre("report under 100", "prepared", "report under 200"));
 }
 
 TEST_F(OrdersTest, ARunGoesOnFromThePreparedProgramUnderItsOwnCap) {
