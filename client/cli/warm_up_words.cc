@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,7 +55,8 @@ std::string StretchWords(Steps::const_iterator first,
 // ` (1: 1.37 GiB in 644 ms; 2: …)`: the first `count` steps, neighbours that ask
 // for the same together; empty if there are none.
 std::string DetailWords(const Steps& steps, int count) {
-  const auto all = steps.begin() + std::min<size_t>(count, steps.size());
+  const auto all =
+      steps.begin() + std::clamp<std::ptrdiff_t>(count, 0, std::ssize(steps));
   std::vector<std::string> words;
   for (auto first = steps.begin(); first != all;) {
     const auto end = std::find_if(first, all, [&](const auto* step) {
