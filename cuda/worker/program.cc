@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "cuda/worker/module_to.h"
 
 namespace memplan::gpu {
 namespace {
@@ -34,6 +35,16 @@ void MoveConstants(torch::jit::Block& block, const std::string& device) {
   }
 }
 
+torch::jit::Module Load(const std::string& path, at::Device device,
+                        LoadOrder order) {
+  if (order == LoadOrder::kPython && !device.is_cpu()) {
+    torch::jit::Module module =
+        torch::jit::load(path, at::kCPU, kWithoutDebugFiles);
+    if (MoveAsPython(module, device)) return module;
+  }
+  return torch::jit::load(path, device, kWithoutDebugFiles);
+}
+
 }  // namespace
 
 std::optional<Failure> RefuseUnlessZip(const std::string& path,
@@ -54,9 +65,9 @@ std::optional<Failure> RefuseUnlessZip(const std::string& path,
                     "the model with torch.jit.save");
 }
 
-torch::jit::Module LoadProgram(const std::string& path, at::Device device) {
-  torch::jit::Module module =
-      torch::jit::load(path, device, kWithoutDebugFiles);
+torch::jit::Module LoadProgram(const std::string& path, at::Device device,
+                               LoadOrder order) {
+  torch::jit::Module module = Load(path, device, order);
   // The compilation unit has every method of every submodule, and the functions
   // they call.
   const auto unit = module._ivalue()->compilation_unit();

@@ -20,9 +20,15 @@ namespace memplan::gpu {
 std::optional<Failure> RefuseUnlessZip(const std::string& path,
                                        std::string_view field);
 
+// In what order tensors come to the device: as the archive has them, or as
+// nn.Module.to moves them.
+enum class LoadOrder { kArchive, kPython };
+
 // Loads the archive onto `device`. Devices that its graphs name (a module traced
-// on the CPU names the CPU) are changed to `device`. Throws what torch throws.
-torch::jit::Module LoadProgram(const std::string& path, at::Device device);
+// on the CPU names the CPU) are changed to `device`. In Python's order all of it
+// is in host memory first. Throws what torch throws.
+torch::jit::Module LoadProgram(const std::string& path, at::Device device,
+                               LoadOrder order);
 
 }  // namespace memplan::gpu
 

@@ -13,6 +13,7 @@
 #include "cuda/worker/step.h"
 #include "cuda/worker/torch_failure.h"
 #include "cuda/worker/trial/trial_steps.h"
+#include "cuda/worker/whole_slices.h"
 
 namespace memplan::gpu {
 namespace {
@@ -88,8 +89,14 @@ class TorchExecution : public Execution {
                                   const std::string& path, const char* field) {
     if (auto failure = RefuseUnlessZip(path, field)) return failure;
     auto failure = GuardedFailure(device_, sandboxed(), [&] {
-      module = LoadProgram(path, torch_device_);
-      if (request_.run_as == RunAs::kEager) HoldArgumentsAsPython(*module);
+      const bool as_python = request_.run_as == RunAs::kEager;
+      module =
+          LoadProgram(path, torch_device_,
+                      as_python ? LoadOrder::kPython : LoadOrder::kArchive);
+      if (as_python) {
+        LeaveOutWholeSlices(*module);
+        HoldArgumentsAsPython(*module);
+      }
       Synchronize(torch_device_);
       return &module == &model_
                  ? CheckProgram(*module, request_)

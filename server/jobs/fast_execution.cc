@@ -167,7 +167,6 @@ class FastExecution {
   std::optional<ProbeEnding> Record(int64_t batch) {
     stages_.Enter("start of workers");
     if (auto ending = workers_.HaveRecorder()) return ending;
-    workers_.TakeTurnsAtRecording(batch);
     workers_.HaveVerifier();
     if (auto ending = Try({batch, TrialPurpose::kRecord})) return ending;
     if (HasBegunAnew()) return BeginAnew();
@@ -330,8 +329,8 @@ class FastExecution {
             MEMPLAN_RETURN_IF_ERROR(workers_.RenewRecorder());
           }
           order.request.stay = true;
-          absl::StatusOr<TrialResult> result =
-              workers_.RunOnRecorder(order, [&](const gpu::Progress& progress) {
+          absl::StatusOr<TrialResult> result = workers_.recorder().Run(
+              order, [&](const gpu::Progress& progress) {
                 on_progress(progress);
                 if (IsStage(progress.phase)) enter(progress.phase);
                 // The worker is busy: this is the time to start others.

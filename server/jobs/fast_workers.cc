@@ -9,46 +9,27 @@
 namespace memplan {
 
 std::optional<ProbeEnding> FastWorkers::HaveRecorder() {
-  if (recorder_.session != nullptr && recorder_.session->TakesOrders()) {
-    return std::nullopt;
-  }
-  recorder_ = {};
-  return Start(recorder_.session, gpu::Preparation::kProgram);
-}
-
-absl::StatusOr<TrialResult> FastWorkers::RunOnRecorder(
-    const TrialOrder& order, const OnWorkerProgress& on_progress) {
-  recorder_.batches.insert(order.request.batch);
-  return recorder_.session->Run(order, on_progress);
+  if (recorder_ != nullptr && recorder_->TakesOrders()) return std::nullopt;
+  recorder_.reset();
+  return Start(recorder_, gpu::Preparation::kProgram);
 }
 
 absl::Status FastWorkers::RenewRecorder() {
-  Dismiss(recorder_);
+  dismissals().Dismiss(std::move(recorder_));
   WaitForThoseLetGo();
-  MEMPLAN_ASSIGN_OR_RETURN(recorder_.session, Begin());
+  MEMPLAN_ASSIGN_OR_RETURN(recorder_, Begin());
   return absl::OkStatus();
 }
 
 void FastWorkers::HaveVerifier() {
-  if (verifier_.session != nullptr || !may_prepare_ahead_) return;
+  if (verifier_ != nullptr || !may_prepare_ahead_) return;
   if (spec_.limit.budget && !LeavesRoomForTwo()) return;
   const bool rehearses = MayWorkBeside();
-  if (Start(verifier_.session, rehearses ? gpu::Preparation::kRehearsedProgram
-                                         : gpu::Preparation::kProgram)) {
+  if (Start(verifier_, rehearses ? gpu::Preparation::kRehearsedProgram
+                                 : gpu::Preparation::kProgram)) {
     may_prepare_ahead_ = false;
   }
-  if (rehearses) verifier_.batches.insert(AnyBatch().batch);
-}
-
-void FastWorkers::TakeTurnsAtRecording(int64_t batch) {
-  const bool has_recorded = recorder_.session != nullptr &&
-                            recorder_.session->TakesOrders() &&
-                            !recorder_.batches.empty();
-  if (!has_recorded || !MayWorkBeside()) return;
-  if (verifier_.batches.contains(batch) || !VerifierIsReady()) return;
-  std::swap(recorder_, verifier_);
-  verifier_.session->Prepare(trials_.Order(AnyBatch()),
-                             gpu::Preparation::kProgram);
+  if (rehearses) rehearsed_ = AnyBatch().batch;
 }
 
 void FastWorkers::HaveHelpers() {
@@ -63,21 +44,17 @@ void FastWorkers::HaveHelpers() {
 std::vector<WorkerSession*> FastWorkers::CallWorkers() {
   std::erase_if(helpers_,
                 [](const Session& helper) { return !helper->TakesOrders(); });
-  std::vector<WorkerSession*> workers = {recorder_.session.get()};
+  std::vector<WorkerSession*> workers = {recorder_.get()};
   for (const Session& helper : helpers_) workers.push_back(helper.get());
   return workers;
 }
 
 std::vector<FastWorkers::Session> FastWorkers::TakeCallWorkers() {
   std::vector<Session> workers;
-  workers.push_back(std::exchange(recorder_, {}).session);
+  workers.push_back(std::move(recorder_));
   std::move(helpers_.begin(), helpers_.end(), std::back_inserter(workers));
   helpers_.clear();
   return workers;
-}
-
-void FastWorkers::Dismiss(Hand& hand) {
-  dismissals().Dismiss(std::exchange(hand, {}).session);
 }
 
 void FastWorkers::DismissHelpers() {
@@ -86,23 +63,22 @@ void FastWorkers::DismissHelpers() {
 }
 
 bool FastWorkers::VerifierIsReady() const {
-  WorkerSession* const verifier = verifier_.session.get();
-  return verifier != nullptr && verifier->WaitUntilPrepared().ok() &&
-         verifier->TakesOrders();
+  return verifier_ != nullptr && verifier_->WaitUntilPrepared().ok() &&
+         verifier_->TakesOrders();
 }
 
 std::optional<ProbeEnding> FastWorkers::TakeTurns(int64_t batch) {
-  Dismiss(recorder_);
+  dismissals().Dismiss(std::move(recorder_));
   DismissHelpers();
   // The device holds what one worker takes, unless more is known to be there.
   if (tools_.workers_at_once < 2) WaitForThoseLetGo();
-  if (!VerifierIsReady() || verifier_.batches.contains(batch)) {
-    verifier_ = {};
-    if (auto ending = Start(verifier_.session, gpu::Preparation::kProgram)) {
+  if (!VerifierIsReady() || batch == rehearsed_) {
+    verifier_.reset();
+    if (auto ending = Start(verifier_, gpu::Preparation::kProgram))
       return ending;
-    }
   }
-  recorder_ = std::exchange(verifier_, {});
+  rehearsed_.reset();
+  recorder_ = std::move(verifier_);
   may_prepare_ahead_ = false;
   return std::nullopt;
 }
@@ -112,11 +88,12 @@ bool FastWorkers::MayWorkBeside() const {
 }
 
 void FastWorkers::LetGo() {
-  Dismiss(recorder_);
-  Dismiss(verifier_);
+  dismissals().Dismiss(std::move(recorder_));
+  dismissals().Dismiss(std::move(verifier_));
   DismissHelpers();
   may_prepare_ahead_ = true;
   may_have_helpers_ = true;
+  rehearsed_.reset();
 }
 
 // Whether the budget holds a second worker with its model beside what the

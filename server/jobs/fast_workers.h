@@ -7,18 +7,15 @@
 //
 // Where two have room, the verifier rehearses while the recorder records: it runs
 // a small batch and gives all of it up, since what its libraries load at their
-// first use would else be waited for when its turn comes. Then the two take turns
-// at recording: one runs while the other loads the program anew. Where more have
-// room, helpers share the recorder's calls, of which a network of convolutions
-// has many: choosing among a library's algorithms keeps a core busy, not the
-// device.
+// first use would else be waited for when its turn comes. Where more have room,
+// helpers share the recorder's calls, of which a network of convolutions has
+// many: choosing among a library's algorithms keeps a core busy, not the device.
 #ifndef MEMPLAN_SERVER_JOBS_FAST_WORKERS_H_
 #define MEMPLAN_SERVER_JOBS_FAST_WORKERS_H_
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -47,14 +44,11 @@ class FastWorkers {
   // Gives back the probe's ending if there can be none.
   std::optional<ProbeEnding> HaveRecorder();
   // The recorder, which there is.
-  WorkerSession& recorder() { return *recorder_.session; }
-  // Has it run one trial, as WorkerSession::Run.
-  absl::StatusOr<TrialResult> RunOnRecorder(
-      const TrialOrder& order, const OnWorkerProgress& on_progress);
+  WorkerSession& recorder() { return *recorder_; }
   // Ends the recorder and starts a process in its place that has prepared
   // nothing.
   absl::Status RenewRecorder();
-  void DropRecorder() { recorder_ = {}; }
+  void DropRecorder() { recorder_.reset(); }
   // The recorder, which there is, and the helpers that take orders.
   std::vector<WorkerSession*> CallWorkers();
   // Likewise, for whoever is to have their last orders carried out.
@@ -64,20 +58,15 @@ class FastWorkers {
   // that failures do not count. With a budget it waits until the first has shown
   // what a worker holds outside its allocator, since two cannot be told apart.
   void HaveVerifier();
-  // Before `batch` is recorded: the verifier becomes the recorder, and the
-  // recorder, which has recorded, the verifier, and loads the program again. Only
-  // where both may work at a time and the verifier is ready and has not rehearsed
-  // that batch; else nothing changes.
-  void TakeTurnsAtRecording(int64_t batch);
   // The helpers, as many as have room. They are had once; as of HaveVerifier.
   void HaveHelpers();
   // Waits until it is ready. False if there is none, or it died meanwhile, which
   // is nobody's trial.
   bool VerifierIsReady() const;
-  // Lets recorder and helpers go and puts a worker in place that has not run
-  // `batch` yet, neither recorded nor rehearsed: of one that ran before, cuDNN
-  // knows what it chose. It has loaded the program anew: should operators have to
-  // be run again, it can.
+  // Lets recorder and helpers go and puts a worker in place that has run nothing,
+  // but for a rehearsal of another batch than `batch`: of one that ran before,
+  // cuDNN knows what it chose. It knows the program: should operators have to be
+  // run again, it can.
   std::optional<ProbeEnding> TakeTurns(int64_t batch);
 
   // Lets all go, and does not wait for their end. They may be had again.
@@ -88,20 +77,12 @@ class FastWorkers {
   // both, nor where cuDNN chooses by the clock, which the other would disturb.
   bool MayWorkBeside() const;
   // Whether another worker holds memory on the device beside the recorder.
-  bool AreSeveral() const {
-    return verifier_.session != nullptr || !helpers_.empty();
-  }
+  bool AreSeveral() const { return verifier_ != nullptr || !helpers_.empty(); }
 
  private:
-  struct Hand {
-    Session session;
-    std::set<int64_t> batches;  // that it ran, a rehearsal's too
-  };
-
   absl::StatusOr<Session> Begin() const;
   std::optional<ProbeEnding> Start(Session& session,
                                    gpu::Preparation preparation);
-  void Dismiss(Hand& hand);
   void DismissHelpers();
   RunBatch AnyBatch() const;
   bool LeavesRoomForTwo() const;
@@ -113,11 +94,12 @@ class FastWorkers {
   const ExecutionTools& tools_;
   ProbeTrials& trials_;
   Dismissals own_;
-  Hand recorder_;
-  Hand verifier_;
+  Session recorder_;
+  Session verifier_;
   std::vector<Session> helpers_;
   bool may_prepare_ahead_ = true;
   bool may_have_helpers_ = true;
+  std::optional<int64_t> rehearsed_;  // the batch, by the verifier
 };
 
 }  // namespace memplan

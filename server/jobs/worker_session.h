@@ -1,6 +1,6 @@
 // One worker process that takes several orders, one after the other.
 //
-//   Begin ─▶ Prepare ─▶ Run ─▶ Prepare ─▶ Run ─▶ RunCalls ─▶ End, or destroyed
+//   Begin ─▶ Prepare ─▶ Run ─▶ Run ─▶ RunCalls ─▶ End, or destroyed
 //              └─ works on while the caller does something else
 //
 // All orders are of the program that the first one names. A session is believed
@@ -74,11 +74,10 @@ class WorkerSession {
   virtual ~WorkerSession() = default;
 
   // Has the worker open its device and get ready for `order`, and returns at
-  // once: as the first order, or after a run that it stayed after. Batch and
-  // steps count for a rehearsal only.
+  // once. Only as the first order. Batch and steps count for a rehearsal only.
   virtual void Prepare(const TrialOrder& order,
                        gpu::Preparation preparation) = 0;
-  // What came of the last Prepare; waits for that. Errors: those of Run, and kUnavailable if
+  // What came of it; waits for that. Errors: those of Run, and kUnavailable if
   // the worker died, hung or could not load the model.
   virtual absl::StatusOr<PreparedWorker> WaitUntilPrepared() = 0;
 

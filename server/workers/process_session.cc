@@ -144,22 +144,16 @@ gpu::TrialRequest ProcessSession::WithSandbox(gpu::TrialRequest request) const {
 
 void ProcessSession::Prepare(const TrialOrder& order,
                              gpu::Preparation preparation) {
-  JoinPreparation();
-  // The start of its process is part of the first.
-  const Clock::time_point begun =
-      preparing_ || has_run_ ? Clock::now() : parts_.begun;
-  preparing_ = Pending{order.timeout, begun};
-  prepared_.reset();
-  preparation_failure_.reset();
-  const auto prepare = [this, begun,
+  preparing_ = Pending{order.timeout, parts_.begun};
+  const auto prepare = [this,
                         message =
                             gpu::Prepare{.program = WithSandbox(order.request),
                                          .preparation = preparation},
-                        deadline = begun + order.timeout] {
+                        deadline = parts_.begun + order.timeout] {
     prepared_ = talk_.Prepare(message, deadline);
-    spdlog::debug("worker {} ended its preparation {} after it was ordered",
+    spdlog::debug("worker {} ended its preparation {} after its start",
                   parts_.worker.process->pid(),
-                  SecondsText(Clock::now() - begun));
+                  SecondsText(Clock::now() - parts_.begun));
   };
   try {
     preparation_ = std::thread(prepare);

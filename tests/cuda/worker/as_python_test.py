@@ -185,6 +185,19 @@ class AsPython(unittest.TestCase):
         as_torchscript = worker_peaks("wide", {"evaluation_batch": 2000}, run_as="torchscript")
         self.assertGreater(python[STEPS] - as_torchscript[STEPS], 2000 * 4096 * 4 // 2)
 
+    def test_slices_of_all_of_a_dimension(self):
+        rows = BATCH * 64 * 512 * 4
+        python = {}
+        for model, module in (("first", make_models.First),
+                              ("first_of_slice", make_models.FirstOfSlice)):
+            with self.subTest(model):
+                python[model] = python_peaks(lambda: Program(module), steps())
+                self.check(python[model], worker_peaks(model))
+        # Each slice that is taken is a gradient of all rows.
+        self.assertGreater(python["first_of_slice"][0] - python["first"][0], rows // 2)
+        as_torchscript = worker_peaks("first", run_as="torchscript")
+        self.assertGreater(as_torchscript[0] - python["first"][0], rows // 2)
+
 
 if __name__ == "__main__":
     unittest.main()

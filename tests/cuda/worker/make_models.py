@@ -54,6 +54,28 @@ class Narrowing(nn.Module):
         return self.out(self.within(x).square())
 
 
+class First(nn.Module):
+    """Only the first of 64 rows goes on. Python takes no slice of all samples for it."""
+
+    def __init__(self):
+        super().__init__()
+        self.shift = nn.Parameter(torch.zeros(512))
+        self.out = nn.Linear(512, 8)
+
+    def rows(self, x):
+        return x.unsqueeze(2) + self.shift
+
+    def forward(self, x):
+        return self.out(self.rows(x)[:, 0])
+
+
+class FirstOfSlice(First):
+    """The same, but a whole slice that stands alone is one in Python too."""
+
+    def forward(self, x):
+        return self.out(self.rows(x)[:][:, 0])
+
+
 class Waves(nn.Module):
     """Each sine needs its input again in backward."""
 
@@ -284,6 +306,8 @@ def models():
     image = torch.zeros(2, 3, 8, 8)
     yield "linear4", trace(Linear4(), row, training=True)
     yield "wide", trace(Wide(), torch.zeros(2, 64), training=True)
+    yield "first", trace(First(), torch.zeros(2, 64), training=True)
+    yield "first_of_slice", trace(FirstOfSlice(), torch.zeros(2, 64), training=True)
     yield "mlp", trace(Mlp(), torch.zeros(2, 64), training=True)
     yield "waves", trace(Waves(), row, training=True)
     yield "conv_norm", trace(ConvNorm(), image, training=True)

@@ -60,11 +60,7 @@ class StayTest : public ::testing::TestWithParam<StayCase> {
     return request;
   }
   // A run of 32 after `order` records what one in a fresh process does.
-  static void CheckRunAfter(const Prepare& order) {
-    WorkerProcess prepared;
-    CheckRunAfter(prepared, order);
-  }
-  static void CheckRunAfter(WorkerProcess& prepared, const Prepare& order);
+  static void CheckRunAfter(const Prepare& order);
 };
 
 TEST_P(StayTest, ASecondRunRecordsWhatAFreshProcessDoes) {
@@ -82,7 +78,8 @@ TEST_P(StayTest, ASecondRunRecordsWhatAFreshProcessDoes) {
   EXPECT_EQ(ExactEventsOf(staying.trace()), events);
 }
 
-void StayTest::CheckRunAfter(WorkerProcess& prepared, const Prepare& order) {
+void StayTest::CheckRunAfter(const Prepare& order) {
+  WorkerProcess prepared;
   prepared.Send(order);
   while (const auto message = prepared.Receive()) {
     if (std::holds_alternative<Prepared>(*message)) break;
@@ -100,12 +97,6 @@ TEST_P(StayTest, ARunOfWhatWasPreparedRecordsWhatAFreshProcessDoes) {
   TrialRequest loose = At(1, true);
   loose.cap = GiB(2);
   CheckRunAfter(Prepare{loose});
-}
-
-TEST_P(StayTest, ARunAfterAnotherAndWhatWasPreparedSinceRecordsTheSame) {
-  WorkerProcess staying;
-  ASSERT_EQ(RunOrderIn(staying, At(8, true)).report.end, EndKind::kRan);
-  CheckRunAfter(staying, Prepare{At(1, true)});
 }
 
 TEST_P(StayTest, ARunAfterLibrariesWereOpenedRecordsWhatAFreshProcessDoes) {

@@ -290,8 +290,6 @@ class ScriptedTrial {
                   .step_bytes = BytesOfSteps(request_.steps),
                   .scratch_bytes = ScratchBytes(),
                   .batch = request_.batch});
-    } else {
-      EraseTrace(gpu::kTraceDescriptor);
     }
   }
 

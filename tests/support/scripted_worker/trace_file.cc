@@ -123,11 +123,6 @@ void WriteTrace(int descriptor, const ScriptedTrace& trace) {
   text.WriteTo(descriptor);
 }
 
-void EraseTrace(int descriptor) {
-  const TraceHeader zeros = {};
-  WriteAt(descriptor, &zeros, sizeof(zeros), 0);
-}
-
 void WriteWildTraceHeader(int descriptor) {
   TraceHeader header = EmptyHeader();
   header.name_count = UINT32_MAX;

@@ -19,9 +19,6 @@ struct ScriptedTrace {
 // takes its bytes. The convolution has a signature.
 void WriteTrace(int descriptor, const ScriptedTrace& trace);
 
-// Takes away what a run before wrote: as if there had been none.
-void EraseTrace(int descriptor);
-
 // A header that promises more names and records than the file could hold.
 void WriteWildTraceHeader(int descriptor);
 
