@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/step_words.h"
 #include "client/cli/table.h"
+#include "client/cli/warm_up_words.h"
 #include "client/cli/words.h"
 
 namespace memplan {
@@ -201,6 +202,9 @@ void AddQuantities(Table& table, const v1::Probe& probe) {
                   : "");
   table.AddRow({"peak in", StepWords(probe.spec(), plan.peak_step())});
   AddSteadyPeak(table, plan);
+  if (const std::string words = WarmUpWords(probe); !words.empty()) {
+    table.AddRow({"warm-up", words});
+  }
 }
 
 // The peaks of the C++ optimizer where another was asked for.

@@ -13,6 +13,7 @@
 #include "planner/plan/batch_search.h"
 #include "planner/plan/batch_table.h"
 #include "planner/plan/trial.h"
+#include "planner/plan/warm_up.h"
 
 namespace memplan {
 namespace {
@@ -58,6 +59,16 @@ std::optional<Bytes> SteadyFigure(const Trial& trial, Choose&& choose) {
   return choose(trial.steps[steady].peaks);
 }
 
+// How the trial warmed up that shows the steady step's peak.
+std::optional<WarmUp> WarmUpBefore(const std::optional<Quantity>& steady_peak,
+                                   std::span<const Trial> trials) {
+  if (!steady_peak) return std::nullopt;
+  std::optional<WarmUp> warm_up =
+      WarmUpOf(trials[steady_peak->trial_number - 1]);
+  if (warm_up) warm_up->trial_number = steady_peak->trial_number;
+  return warm_up;
+}
+
 void FillQuantities(std::span<const Trial> trials, Plan& plan) {
   const auto largest = [&](const Figure& figure) {
     return Largest(trials, plan.answer.safe_batch, figure);
@@ -79,6 +90,7 @@ void FillQuantities(std::span<const Trial> trials, Plan& plan) {
     return SteadyFigure(trial,
                         [](const Peaks& peaks) { return peaks.reserved; });
   });
+  plan.warm_up = WarmUpBefore(plan.steady_peak_allocated, trials);
   plan.context = largest([](const Trial& trial) { return trial.context; });
   plan.fragmentation = largest(Fragmentation);
   const std::optional<Quantity>& decisive =

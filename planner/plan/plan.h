@@ -13,6 +13,7 @@
 #include "planner/plan/batch_search.h"
 #include "planner/plan/predicted_answer.h"
 #include "planner/plan/trial.h"
+#include "planner/plan/warm_up.h"
 
 namespace memplan {
 
@@ -45,6 +46,8 @@ struct Plan {
   // Of the steady step alone (SteadyStep), where the others are of the worst.
   std::optional<Quantity> steady_peak_allocated;
   std::optional<Quantity> steady_peak_reserved;
+  // Of the trial that shows steady_peak_allocated.
+  std::optional<WarmUp> warm_up;
   std::optional<Quantity> context;
   std::optional<Quantity> fragmentation;
   std::optional<double> fragmentation_ratio;  // fragmentation / peak reserved

@@ -39,6 +39,16 @@ v1::Quantity ToProto(const Quantity& quantity) {
   return proto;
 }
 
+v1::WarmUp ToProto(const WarmUp& warm_up) {
+  v1::WarmUp proto;
+  proto.set_trial_number(warm_up.trial_number);
+  proto.set_steps(warm_up.steps);
+  proto.set_settled(warm_up.settled);
+  *proto.mutable_first_step_duration() = ToDuration(warm_up.first_seconds);
+  *proto.mutable_steady_step_duration() = ToDuration(warm_up.steady_seconds);
+  return proto;
+}
+
 void SetQuantities(const Plan& plan, v1::Plan& proto) {
   if (plan.peak_requested) {
     *proto.mutable_peak_requested() = ToProto(*plan.peak_requested);
@@ -122,6 +132,7 @@ v1::Plan ToProto(const Plan& plan) {
     proto.add_unsafe_running_batches(batch);
   }
   proto.set_peak_step(plan.peak_step);
+  if (plan.warm_up) *proto.mutable_warm_up() = ToProto(*plan.warm_up);
   proto.set_method(plan.predicted ? v1::PLAN_METHOD_PREDICTED
                                   : v1::PLAN_METHOD_BISECTED);
   proto.set_fall_back_reason(plan.fall_back_reason);

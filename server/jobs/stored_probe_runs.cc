@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/base/format.h"
+#include "planner/plan/plan.h"
 #include "server/base/log.h"
 #include "server/base/reason.h"
 #include "server/jobs/stored_probe_jobs.h"
@@ -18,13 +20,29 @@
 namespace memplan {
 namespace {
 
+// `, at most 3.00 GiB allocated, warm after 2 steps with 2.00 GiB`; empty if no
+// step tells.
+std::string StepsWords(const Plan& plan) {
+  if (!plan.warm_up || !plan.steady_peak_allocated) return "";
+  const std::string steady = FormatBytes(plan.steady_peak_allocated->bytes);
+  const std::string worst =
+      plan.peak_allocated ? FormatBytes(plan.peak_allocated->bytes) : steady;
+  return absl::StrCat(
+      ", at most ", worst, " allocated, ",
+      plan.warm_up->settled
+          ? absl::StrCat("warm after ", plan.warm_up->steps, " steps with ")
+          : "not known to be steady in the last step with ",
+      steady);
+}
+
 std::string EndWords(const Probe& probe) {
   if (probe.error) {
     return absl::StrCat(probe.error->reason, ": ", probe.error->message);
   }
   if (probe.state == ProbeState::kCancelled) return "cancelled";
   if (!probe.plan) return "profiled";
-  return absl::StrCat("safe batch ", probe.plan->answer.safe_batch);
+  return absl::StrCat("safe batch ", probe.plan->answer.safe_batch,
+                      StepsWords(*probe.plan));
 }
 
 }  // namespace

@@ -112,6 +112,24 @@ Quantity QuantityFromJson(const json& object) {
   return quantity;
 }
 
+json WarmUpToJson(const WarmUp& warm_up) {
+  return {{"trial_number", warm_up.trial_number},
+          {"steps", warm_up.steps},
+          {"settled", warm_up.settled},
+          {"first_seconds", warm_up.first_seconds},
+          {"steady_seconds", warm_up.steady_seconds}};
+}
+
+WarmUp WarmUpFromJson(const json& object) {
+  WarmUp warm_up;
+  warm_up.trial_number = object.at("trial_number").get<int>();
+  warm_up.steps = object.at("steps").get<int>();
+  warm_up.settled = object.at("settled").get<bool>();
+  warm_up.first_seconds = object.at("first_seconds").get<double>();
+  warm_up.steady_seconds = object.at("steady_seconds").get<double>();
+  return warm_up;
+}
+
 json NeighbourToJson(const Neighbour& neighbour) {
   return {{"batch", neighbour.batch},
           {"outcome", NameIn(kOutcomes, neighbour.outcome)},
@@ -228,6 +246,7 @@ json PlanToJson(const Plan& plan) {
               QuantityToJson);
   PutOptional(object, "steady_peak_reserved", plan.steady_peak_reserved,
               QuantityToJson);
+  PutOptional(object, "warm_up", plan.warm_up, WarmUpToJson);
   PutOptional(object, "context", plan.context, QuantityToJson);
   PutOptional(object, "fragmentation", plan.fragmentation, QuantityToJson);
   PutOptional(object, "fragmentation_ratio", plan.fragmentation_ratio,
@@ -258,6 +277,7 @@ Plan PlanFromJson(const json& object) {
   plan.peak_reserved = quantity("peak_reserved");
   plan.steady_peak_allocated = quantity("steady_peak_allocated");
   plan.steady_peak_reserved = quantity("steady_peak_reserved");
+  plan.warm_up = GetOptional(object, "warm_up", WarmUpFromJson);
   plan.context = quantity("context");
   plan.fragmentation = quantity("fragmentation");
   plan.fragmentation_ratio =

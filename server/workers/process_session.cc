@@ -367,10 +367,12 @@ TrialResult ProcessSession::Died(const Talk& talk, std::string words) const {
   }
   TrialResult result;
   result.trial.outcome = TrialOutcome::kWorkerDied;
-  result.trial.message =
-      parts_.group.WasKilledByItsLimit()
-          ? parts_.options.memory_groups->KilledText(talk.phase)
-          : gpu::TrimmedMessage(words);
+  result.trial.message = gpu::TrimmedMessage(words);
+  if (parts_.group.WasKilledByItsLimit()) {
+    result.trial.message = parts_.options.memory_groups->KilledText(talk.phase);
+    result.trial.end_class =
+        std::string(gpu::EndClassName(gpu::EndClass::kHostMemory));
+  }
   return result;
 }
 

@@ -64,6 +64,17 @@ TEST(ProbeReportTest, TellsTheSteadyStepApart) {
       HasSubstr("steady step         1.00 GiB allocated, 2.00 GiB reserved\n"));
 }
 
+TEST(ProbeReportTest, TellsHowTheProgramWarmedUp) {
+  v1::Probe probe = FoundProbe();
+  v1::WarmUp& warm_up = *probe.mutable_plan()->mutable_warm_up();
+  warm_up.set_steps(1);
+  warm_up.set_settled(true);
+  warm_up.mutable_steady_step_duration()->set_seconds(2);
+  EXPECT_THAT(
+      ProbeReport(probe),
+      HasSubstr("warm-up             1 step, then steady steps in 2.0 s\n"));
+}
+
 TEST(ProbeReportTest, NamesTheStepThatNeededMost) {
   v1::Probe probe = FoundProbe();
   v1::StepOptions& step = *probe.mutable_spec()->mutable_step();

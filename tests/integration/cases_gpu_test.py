@@ -8,7 +8,7 @@ import json
 import subprocess
 import unittest
 
-from harness import DONE, NEVER, PATIENCE, INPUT, IntegrationTest, wait_until
+from harness import DONE, ERROR, NEVER, PATIENCE, INPUT, Gate, IntegrationTest, wait_until
 
 UNKNOWN = 7
 MIB = 1 << 20
@@ -16,18 +16,30 @@ GIB = 1 << 30
 
 
 class GpuCasesTest(IntegrationTest):
-    def start(self, **card):
+    def start(self, *others, **card):
         devices = self.folder / "devices.json"
-        devices.write_text(json.dumps({"devices": [{"id": "GPU-1", "total": "80GiB", **card}]}))
+        devices.write_text(json.dumps({"devices": [{"id": "GPU-1", "total": "80GiB", **card},
+                                                   *others]}))
         self.start_server("--devices", f"script:{devices}")
 
     def model(self, **script):
         return self.scripted_model(**{"base_bytes": 64 * MIB, "bytes_per_sample": 16 * MIB,
                                       **script})
 
-    def ask(self, verb, *more, code=DONE, **script):
-        return self.memplan_json(verb, self.model(**script), "--input", INPUT, "--device", "GPU-1",
+    def ask(self, verb, *more, device="GPU-1", code=DONE, **script):
+        return self.memplan_json(verb, self.model(**script), "--input", INPUT, "--device", device,
                                  *more, code=code)
+
+    def detached(self, model, *more, device="GPU-1"):
+        return self.memplan("probe", model, "--input", INPUT, "--device", device, "--detach",
+                            *more)[0].strip()
+
+    def what_waits(self, probe_id):
+        """The reason why a probe does not begin, once it is known."""
+        def told():
+            probes = {probe["id"]: probe for probe in self.memplan_json("list")["probes"]}
+            return probes[probe_id]["waiting_for"]
+        return wait_until(told, f"what {probe_id} waits for")
 
     def assert_found(self, probe, batch, limit="MEMORY"):
         plan = probe["plan"]
@@ -65,6 +77,9 @@ class LimitsTest(GpuCasesTest):
         probe = self.ask("probe", "--cap", "8GiB", "--first-batch", 8, base_bytes=2 * GIB,
                          limit_batch=100, peak_bytes={str(n): int(b) for n, b in falling.items()})
         self.assert_found(probe, 100)
+        # From what it recorded no batch would ever be too large.
+        self.assertEqual(probe["plan"]["method"], "PLAN_METHOD_BISECTED")
+        self.assertNotEqual(probe["plan"]["fall_back_reason"], "")
 
     def test_case_19_a_flat_series_is_not_extrapolated_without_end(self):
         self.start()
@@ -113,7 +128,73 @@ class CardTest(GpuCasesTest):
         self.assertEqual(probe["plan"]["context"]["bytes"], str(512 * MIB))
 
 
+    def test_case_57_what_the_driver_keeps_is_not_there_for_a_probe(self):
+        # A T4 whose neighbour holds 1 GiB: 15360 - 450 - 1024 = 13886 MiB are left.
+        self.start(total="15GiB", driver_reserve="450MiB",
+                   processes=[{"pid": 4711, "name": "python", "used": "1GiB"}])
+        self.assert_found(self.ask("probe", "--budget", "13886MiB", "--max-batch", 8), 8,
+                          "MAX_BATCH")
+        more = self.detached(self.model(), "--budget", "13887MiB")
+        self.assertIn("GPU-1 has 13.6 GiB left", self.what_waits(more))
+        self.memplan("cancel", more)
+
+    def test_case_64_a_batch_that_spills_to_the_host_does_not_fit(self):
+        self.start()
+        for method in ("auto", "bisect"):
+            with self.subTest(method=method):
+                probe = self.ask("probe", "--cap", "8GiB", "--method", method, spills_above=37)
+                self.assert_found(probe, 37)
+                ends = {(t["outcome"][14:], t["end_class"]) for t in probe["trials"]
+                        if int(t["batch"]) > 37}
+                self.assertEqual(ends, {("OUT_OF_MEMORY", "spilled")})
+
+    def test_case_65_an_instance_is_planned_against_its_own_total(self):
+        self.start({"id": "MIG-1", "parent": "GPU-1", "total": "10GiB"},
+                   {"id": "MIG-2", "parent": "GPU-1", "read_error": "not supported"},
+                   partitioned=True)
+        _, err = self.memplan("probe", self.model(), "--input", INPUT, "--device", "MIG-1", "--cap",
+                              "20GiB", code=ERROR)
+        self.assertIn("CAP_ABOVE_DEVICE", err)
+        self.assertIn("the 10.0 GiB that MIG-1 has in all", err)
+        self.assert_found(self.ask("probe", "--cap", (64 + 16 * 37) * MIB, device="MIG-1"), 37)
+        # Without figures nothing is run, and the answer is not made up.
+        blind = self.detached(self.model(), "--cap", "1GiB", device="MIG-2")
+        self.assertEqual(self.what_waits(blind), "MIG-2 cannot be read: not supported")
+        self.memplan("cancel", blind)
+
+    def test_two_probes_of_one_card_run_one_after_the_other(self):
+        self.start()
+        gate = Gate(self.folder / "gate")
+        first = self.detached(self.model(name="first.pt", gate=str(gate.path),
+                                         once=str(self.folder / "once"),
+                                         on_batch={"8": "waits at the gate"}),
+                              "--cap", "1GiB", "--method", "bisect", "--max-batch", 8)
+        self.wait_for_state(first, "RUNNING")
+        second = self.detached(self.model(name="second.pt"), "--cap", "1GiB", "--max-batch", 3)
+        self.assertEqual(self.wait_for_state(second, "QUEUED")["queue_position"], 1)
+        gate.open_for_one()
+        begun, ended = (self.memplan_json("watch", probe) for probe in (second, first))
+        self.assertEqual((begun["plan"]["safe_batch"], ended["plan"]["safe_batch"]), ("3", "8"))
+        self.assertGreaterEqual(begun["start_time"], ended["end_time"])
+
+
 class PeaksTest(GpuCasesTest):
+    def test_case_51_a_late_step_that_takes_more_is_predicted(self):
+        self.start()
+        # 64 MiB and 16 for each sample; in step 2 it is 32, in step 20 it is 48.
+        odd = {"odd_steps": {"2": 16 * MIB, "20": 32 * MIB}}
+        for steps, batch, worst, warm in ((22, 20, 19, 20), (4, 30, 1, 2)):
+            with self.subTest(steps=steps):
+                plan = self.ask("probe", "--cap", "1GiB", "--steps", steps, **odd)
+                self.assert_found(plan, batch)
+                plan = plan["plan"]
+                self.assertEqual(plan["method"], "PLAN_METHOD_PREDICTED")
+                self.assertEqual(plan["peak_step"], worst)
+                self.assertEqual((plan["warm_up"]["steps"], plan["warm_up"]["settled"]),
+                                 (warm, True))
+                self.assertEqual(int(plan["steady_peak_allocated"]["bytes"]),
+                                 (64 + 16 * batch) * MIB)
+
     def test_case_40_a_workspace_that_is_not_linear_is_seen(self):
         self.start()
         # Two batches of one workspace: 64 + 16 x 15 + 15 = 319 MiB, 64 + 16 x 58 + 24 = 1016 MiB.

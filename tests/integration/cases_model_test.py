@@ -100,6 +100,55 @@ class ModelCasesTest(IntegrationTest):
                  for mode in ("--infer", "--infer-grad")]
         self.assertLess(peaks[0] * 1.5, peaks[1])
 
+    def test_case_45_and_68_other_batches_are_part_of_the_verification(self):
+        images = ("image_head", ["float32[B,3,64,64]"])
+        steps = ("--steps", "2")
+        cap = self.peak(self.profile(*images, [8], *steps)[0])
+        probe = self.ask("probe", *images, *steps, "--max-batch", 9, "--also-batch", "4,1", cap=cap)
+        self.assertEqual(probe["plan"]["safe_batch"], "8")
+        ran = next(t for t in probe["trials"] if t["purpose"] == "TRIAL_PURPOSE_VERIFY")["steps"]
+        self.assertEqual([step["kind"][10:] for step in ran],
+                         ["STEP"] * 2 + ["OTHER_BATCH"] * 2 + ["AGAIN"])
+        self.assertEqual([step["batch"] for step in ran], ["0", "0", "4", "1", "0"])
+        own, _, four, one, again = (self.peak(step) for step in ran)
+        self.assertEqual(again, own)
+        self.assertTrue(one < four < own)
+        # The other way round they take the same; what does not fit among them fails them all.
+        other, = self.profile(*images, [8], *steps, "--also-batch", "1,4")
+        self.assertEqual([self.peak(step) for step in other["steps"]][2:4], [one, four])
+        plan = self.ask("probe", *images, *steps, "--also-batch", "9", cap=cap, code=NEVER)["plan"]
+        self.assertEqual(plan["verdict"], "PLAN_VERDICT_DOES_NOT_FIT")
+
+    def test_case_51_and_61_runs_unlike_the_others_are_counted_and_told(self):
+        rows = ("waking", ["float32[B,256]"])  # 1 KiB a sample, which is held beside its copies
+        trial, = self.profile(*rows, [64], "--steps", "22")
+        asked = [int(step["peaks"]["requested_bytes"]) // 65536 for step in trial["steps"]]
+        self.assertEqual(asked, [4, 6] + [2] * 17 + [10] + [2] * 2)
+
+        # At the cap the worst step of 64 samples fits, and of no more.
+        def found(steps):
+            probe = self.ask("probe", *rows, "--steps", steps, "--first-batch", 64,
+                             cap=self.peak(trial))
+            return probe["id"], probe["plan"]
+        name, plan = found(22)
+        self.assertEqual((plan["safe_batch"], plan["verified"]), ("64", True))
+        self.assertEqual((plan["peak_step"], plan["warm_up"]["steps"]), (19, 20))
+        self.assertTrue(plan["warm_up"]["settled"])
+        self.assertEqual(int(plan["peak_requested"]["bytes"]) // 65536, 10)
+        self.assertEqual(int(plan["steady_peak_allocated"]["bytes"]) // 65536, 2)
+        report, _ = self.memplan("watch", name)
+        self.assertIn("peak in             step 20 of 22\n", report)
+        self.assertRegex(report, r"steady step         1[23]\d KiB allocated\n")
+        self.assertRegex(report, r"warm-up             20 steps \(1: 256 KiB in .*; 2: 384 KiB in .*; "
+                                 r"3 to 19: 128 KiB in .*; 20: 640 KiB in .*\), then 128 KiB requested")
+        self.assertRegex("".join(self.server.words), r"safe batch 64, at most 64\d KiB allocated, "
+                                                     r"warm after 20 steps with 1[23]\d KiB")
+
+        # Two steps show that it warms up, and not for how long.
+        name, plan = found(2)
+        self.assertEqual((plan["safe_batch"], plan["warm_up"]["settled"]), ("106", False))
+        self.assertIn("not over after 2 steps", self.memplan("watch", name)[0])
+
     def test_a_model_that_refuses_batch_1_has_an_answer_all_the_same(self):
         # Batch normalisation in training; a traced one has lost the check.
         normed = ("normed", ["float32[B,64]"])

@@ -154,6 +154,14 @@ class ReasonsTest(CasesTest):
         self.assert_wall("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes",
                          "host-memory", 50, 49)
 
+    def test_case_10_a_worker_that_the_full_host_kills_ends_the_search_below(self):
+        probe = self.probe("--max-batch", 64, bytes_per_sample=512,
+                           on_batch={"50+": "dies by signal 9"})
+        self.assert_found(probe, 49, "OTHER_FAILURE")
+        self.assertIn("as the system does when the host's memory is full",
+                      probe["plan"]["limit_message"])
+        self.assertEqual(probe["plan"]["out_of_memory_count"], 0)
+
     def test_case_53_settings_that_contradict_are_a_fault_of_the_configuration(self):
         # A worker runs under the allocator's own settings; without any, torch is at fault.
         probe, err = self.failure(on_batch={"*": (

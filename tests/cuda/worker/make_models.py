@@ -278,6 +278,25 @@ class Kept(nn.Module):
         return x[keep].sin().cos().sum()
 
 
+class Waking(nn.Module):
+    """Its first, second and twentieth calls take more than others (pytorch#33354, #57894, djl#901)."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls: int = 0
+
+    def forward(self, x):
+        self.calls += 1
+        copies = 1
+        if self.calls == 1:
+            copies = 3
+        if self.calls == 2:
+            copies = 5
+        if self.calls == 20:
+            copies = 9
+        return x.repeat(copies, 1).sum()
+
+
 def trace(module, *example, training=False):
     return torch.jit.trace(module.train(training), example, check_trace=False)
 
@@ -312,6 +331,7 @@ def models():
     yield "baked_cell", trace(BakedCell(), row)
     yield "normed", torch.jit.script(Dropping())
     yield "kept", torch.jit.script(Kept())
+    yield "waking", torch.jit.script(Waking())
     yield "reads_passwd", torch.jit.script(Reaching("/etc/passwd"))
     yield "opens_socket", torch.jit.script(Reaching("/misbehave/socket"))
     yield "kills_parent", torch.jit.script(Reaching("/misbehave/kill"))

@@ -9,6 +9,7 @@
 #include "planner/base/format.h"
 #include "planner/plan/batch_search.h"
 #include "planner/plan/trial.h"
+#include "planner/plan/warm_up.h"
 #include "tests/planner/plan/sample_trial.h"
 
 namespace memplan {
@@ -76,6 +77,17 @@ TEST(MakePlanTest, TellsTheSteadyStepFromTheWorst) {
   EXPECT_EQ(plan.peak_reserved, Of(41, Provenance::kVerified, 1));
   EXPECT_EQ(plan.steady_peak_reserved, Of(40, Provenance::kVerified, 1));
   EXPECT_EQ(plan.peak_step, 3);
+}
+
+TEST(MakePlanTest, TellsTheWarmUpOfTheTrialWithTheSteadyPeak) {
+  // Asked for 1, 10 and 8 bytes; the repeat, whose last step takes less, for 1
+  // and 8.
+  std::vector<Trial> trials = {
+      Ran(7, TrialPurpose::kSearch, PeaksOf(10, 26, 30, 40)),
+      Ran(7, TrialPurpose::kVerify, PeaksOf(8, 19, 22, 40))};
+  trials[0].steps.push_back(StepOf(PeaksOf(8, 20, 22, 40)));
+  EXPECT_EQ(MakePlan(Found(7), trials).warm_up,
+            (WarmUp{.steps = 2, .trial_number = 1}));
 }
 
 TEST(MakePlanTest, LeavesReservedUnsetWhereThereIsNone) {

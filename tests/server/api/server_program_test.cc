@@ -235,7 +235,8 @@ TEST_F(ServerProgramTest, LogsWhichCallMadeAProbeAndHowThatEnded) {
   EXPECT_FALSE(by_message["the probe is taken"]["request_id"].is_null());
   const std::string end = "the probe has ended after " +
                           std::to_string(response.probe().trials_size()) +
-                          " trials: safe batch 9";
+                          " trials: safe batch 9, at most 10.0 MiB allocated, "
+                          "warm after 0 steps with 10.0 MiB";
   EXPECT_EQ(by_message[end]["device"], "cpu");
   EXPECT_EQ(by_message[end]["model"], response.probe().spec().model_sha256());
 }

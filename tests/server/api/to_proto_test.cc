@@ -138,6 +138,11 @@ Plan FoundPlan() {
   plan.peak_step = 2;
   plan.neighbours = {{191, TrialOutcome::kFits, 6},
                      {193, TrialOutcome::kOutOfMemory, 3}};
+  plan.warm_up = WarmUp{.steps = 2,
+                        .settled = true,
+                        .first_seconds = 3,
+                        .steady_seconds = 1,
+                        .trial_number = 4};
   plan.fall_back_reason = "no two batches ran";
   plan.trial_count = 9;
   plan.out_of_memory_count = 4;
@@ -197,6 +202,13 @@ TEST(PlanToProtoTest, CarriesEverything) {
         peak_step: 2
         method: PLAN_METHOD_BISECTED
         fall_back_reason: "no two batches ran"
+        warm_up {
+          trial_number: 4
+          steps: 2
+          settled: true
+          first_step_duration { seconds: 3 }
+          steady_step_duration { seconds: 1 }
+        }
       )pb"));
 }
 

@@ -79,6 +79,7 @@ void ExpectEqual(const Plan& a, const Plan& b) {
   EXPECT_EQ(a.peak_reserved, b.peak_reserved);
   EXPECT_EQ(a.steady_peak_allocated, b.steady_peak_allocated);
   EXPECT_EQ(a.steady_peak_reserved, b.steady_peak_reserved);
+  EXPECT_EQ(a.warm_up, b.warm_up);
   EXPECT_EQ(a.context, b.context);
   EXPECT_EQ(a.fragmentation, b.fragmentation);
   EXPECT_EQ(a.fragmentation_ratio, b.fragmentation_ratio);

@@ -317,12 +317,14 @@ TEST_F(ProcessTrialRunnerTest, TellsThatItsMemoryLimitKilledAWorker) {
   groups.new_group["memory.events"] = "oom 1\noom_kill 1\n";
   const Trial killed = RunOk(Order("dies by signal 9"));
   EXPECT_EQ(killed.outcome, TrialOutcome::kWorkerDied);
+  EXPECT_EQ(killed.end_class, "host-memory");
   EXPECT_THAT(killed.message,
               AllOf(HasSubstr("more host memory than"),
                     HasSubstr("worker_memory, 64.0 MiB; raise it")));
   groups.new_group["memory.events"] = "oom 0\noom_kill 0\n";
-  EXPECT_THAT(RunOk(Order("dies by signal 9")).message,
-              HasSubstr("killed by signal 9"));
+  const Trial other = RunOk(Order("dies by signal 9"));
+  EXPECT_THAT(other.message, HasSubstr("killed by signal 9"));
+  EXPECT_EQ(other.end_class, "");
 }
 
 TEST_F(ProcessTrialRunnerTest, RunsNoWorkerThatItCannotBound) {

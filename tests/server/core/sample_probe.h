@@ -84,6 +84,11 @@ inline Plan SamplePlan() {
   plan.peak_reserved = {Bytes(7), Provenance::kVerified, 8};
   plan.steady_peak_allocated = {Bytes(2), Provenance::kMeasured, 4};
   plan.steady_peak_reserved = {Bytes(6), Provenance::kVerified, 8};
+  plan.warm_up = WarmUp{.steps = 3,
+                        .settled = true,
+                        .first_seconds = 1.5,
+                        .steady_seconds = 0.5,
+                        .trial_number = 4};
   plan.context = {Bytes(9), Provenance::kVerified, 10};
   plan.fragmentation = {Bytes(11), Provenance::kVerified, 12};
   plan.fragmentation_ratio = 0.1;

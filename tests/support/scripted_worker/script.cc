@@ -57,6 +57,7 @@ void SetMember(Script& script, const std::string& name, const json& value) {
       sets("base_bytes", script.base_bytes) ||
       sets("bytes_per_sample", script.bytes_per_sample) ||
       sets("peak_bytes", script.peak_bytes) ||
+      sets("odd_steps", script.odd_steps) ||
       sets("limit_batch", script.limit_batch) ||
       sets("oom_batches", script.oom_batches) ||
       sets("spills_above", script.spills_above) ||

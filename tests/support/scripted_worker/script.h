@@ -4,6 +4,8 @@
 //   base_bytes        what the model takes when loaded (1 MiB)
 //   bytes_per_sample  what each sample takes besides (1 MiB)
 //   peak_bytes        {"8": bytes}: what a step takes at these batches instead
+//   odd_steps         {"20": bytes}: what that step, from 1, takes besides for each
+//                     sample
 //   limit_batch       larger batches run out of memory whatever the cap
 //   oom_batches       and so do these
 //   spills_above      larger batches run, on a GPU in the host's memory
@@ -45,6 +47,7 @@ struct Script {
   int64_t base_bytes = 1 << 20;
   int64_t bytes_per_sample = 1 << 20;
   std::map<std::string, int64_t> peak_bytes;
+  std::map<std::string, int64_t> odd_steps;
   int64_t limit_batch = INT64_MAX;
   std::set<int64_t> oom_batches;
   int64_t spills_above = INT64_MAX;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "planner/base/bytes.h"
 #include "planner/plan/trial.h"
@@ -95,10 +96,20 @@ class ScriptedTrial {
     return request_.cap.has_value() && Bytes(bytes) > *request_.cap;
   }
 
-  int64_t StepBytes() const {
+  // Of a step, from 0.
+  int64_t StepBytes(int step) const {
+    const auto odd = script_.odd_steps.find(std::to_string(step + 1));
+    const int64_t besides = odd == script_.odd_steps.end() ? 0 : odd->second;
     const auto peak = script_.peak_bytes.find(std::to_string(request_.batch));
     if (peak != script_.peak_bytes.end()) return peak->second;
-    return script_.base_bytes + script_.bytes_per_sample * request_.batch;
+    return script_.base_bytes +
+           (script_.bytes_per_sample + besides) * request_.batch;
+  }
+
+  std::vector<int64_t> BytesOfSteps(int steps) const {
+    std::vector<int64_t> bytes;
+    for (int i = 0; i < steps; ++i) bytes.push_back(StepBytes(i));
+    return bytes;
   }
 
   int64_t ScratchBytes() const {
@@ -106,16 +117,24 @@ class ScriptedTrial {
   }
 
   // What the driver is asked for if the scratch has a segment of its own.
-  int64_t PeakBytes() const {
+  int64_t PeakBytes(int step) const {
     return ScratchBytes() == 0
-               ? StepBytes()
-               : RoundedUp(StepBytes(), 2 << 20) + ScratchBytes();
+               ? StepBytes(step)
+               : RoundedUp(StepBytes(step), 2 << 20) + ScratchBytes();
+  }
+
+  // Of the steps up to this one.
+  int64_t MostBytes(int last_step) const {
+    int64_t most = 0;
+    for (int i = 0; i <= last_step; ++i) most = std::max(most, PeakBytes(i));
+    return most;
   }
 
   bool RunsOutOfMemory() const {
     return request_.batch > script_.limit_batch ||
            script_.oom_batches.count(request_.batch) > 0 || IsOutAtTheGate() ||
-           ExceedsCap(PeakBytes() + (OnGpu() ? script_.stranded_bytes : 0));
+           ExceedsCap(MostBytes(gpu::StepCount(request_) - 1) +
+                      (OnGpu() ? script_.stranded_bytes : 0));
   }
 
   bool IsOutAtTheGate() const { return situation_ == "runs out at the gate"; }
@@ -169,10 +188,10 @@ class ScriptedTrial {
            "shape '[2, 512]' is invalid for input of size 4096");
     } else if (RunsOutOfMemory()) {
       Fail(report, gpu::EndKind::kOutOfMemory, "out of memory in step 1");
-      report.steps.push_back(OneStep());
+      report.steps.push_back(OneStep(0));
       report.steps.back().failed_requests = 1;
-    } else if (FailStep(script_, situation_, Bytes(StepBytes()), report)) {
-      report.steps.push_back(OneStep());
+    } else if (FailStep(script_, situation_, Bytes(StepBytes(0)), report)) {
+      report.steps.push_back(OneStep(0));
       if (report.end == gpu::EndKind::kOutOfMemory) {
         ++report.steps.back().failed_requests;
       }
@@ -181,7 +200,7 @@ class ScriptedTrial {
     for (int i = 0; i < gpu::StepCount(request_); ++i) {
       std::this_thread::sleep_for(
           std::chrono::duration<double>(script_.step_seconds));
-      report.steps.push_back(OneStep());
+      report.steps.push_back(OneStep(i));
       if (recorded_ && i < request_.steps)
         report.steps.back().peaks = recorded_->step_peaks(i);
       Send(gpu::Progress{.phase = "step", .steps_done = i + 1});
@@ -189,13 +208,18 @@ class ScriptedTrial {
     Settle();
   }
 
-  Peaks StepPeaks() const {
-    return PeaksOf(PeakBytes(), request_.device, script_.stranded_bytes);
+  // What a step before has reserved stays so.
+  Peaks StepPeaks(int step) const {
+    Peaks peaks = PeaksOf(PeakBytes(step), request_.device);
+    peaks.reserved =
+        PeaksOf(MostBytes(step), request_.device, script_.stranded_bytes)
+            .reserved;
+    return peaks;
   }
 
-  StepResult OneStep() const {
+  StepResult OneStep(int index) const {
     StepResult step;
-    step.peaks = StepPeaks();
+    step.peaks = StepPeaks(index);
     step.failed_requests = script_.caught_failures;
     step.allocation_retries = script_.caught_failures;
     step.seconds = script_.step_seconds;
@@ -204,7 +228,7 @@ class ScriptedTrial {
 
   void Settle() const {
     gpu::Settled settled;
-    const Peaks peaks = StepPeaks();
+    const Peaks peaks = StepPeaks(gpu::StepCount(request_) - 1);
     settled.reserved = peaks.reserved.value_or(peaks.allocated);
     if (OnGpu()) {
       settled.device_total = Bytes(kDeviceBytes);
@@ -261,11 +285,11 @@ class ScriptedTrial {
     } else if (recorded_) {
       recorded_->WriteTrace(gpu::kTraceDescriptor);
     } else if (script_.recorded.empty()) {
-      WriteTrace(gpu::kTraceDescriptor, {.base_bytes = script_.base_bytes,
-                                         .step_bytes = StepBytes(),
-                                         .scratch_bytes = ScratchBytes(),
-                                         .batch = request_.batch,
-                                         .steps = request_.steps});
+      WriteTrace(gpu::kTraceDescriptor,
+                 {.base_bytes = script_.base_bytes,
+                  .step_bytes = BytesOfSteps(request_.steps),
+                  .scratch_bytes = ScratchBytes(),
+                  .batch = request_.batch});
     }
   }
 

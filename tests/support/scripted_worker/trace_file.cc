@@ -108,17 +108,17 @@ void WriteTrace(int descriptor, const ScriptedTrace& trace) {
   text.Operator("aten::empty", "");
   text.Alloc(trace.base_bytes, kBlock);
   text.Free(trace.base_bytes, kBlock);
-  for (int step = 0; step < trace.steps; ++step) {
+  for (size_t step = 0; step < trace.step_bytes.size(); ++step) {
     text.Phase("step" + std::to_string(step));
     text.Operator("aten::linear", "");
-    text.Alloc(trace.step_bytes, kBlock);
+    text.Alloc(trace.step_bytes[step], kBlock);
     if (trace.scratch_bytes > 0) {
       text.Operator("aten::convolution",
                     "\tfloat32[" + std::to_string(trace.batch) + ",1]{1,1}");
       text.Alloc(trace.scratch_bytes, kScratch);
       text.Free(trace.scratch_bytes, kScratch);
     }
-    text.Free(trace.step_bytes, kBlock);
+    text.Free(trace.step_bytes[step], kBlock);
   }
   text.WriteTo(descriptor);
 }

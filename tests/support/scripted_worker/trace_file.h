@@ -4,15 +4,15 @@
 #define MEMPLAN_TESTS_SUPPORT_SCRIPTED_WORKER_TRACE_FILE_H_
 
 #include <cstdint>
+#include <vector>
 
 namespace memplan::testing {
 
 struct ScriptedTrace {
-  int64_t base_bytes = 0;     // taken while loading, and given back
-  int64_t step_bytes = 0;     // taken for the length of each step
+  int64_t base_bytes = 0;           // taken while loading, and given back
+  std::vector<int64_t> step_bytes;  // taken for the length of each step
   int64_t scratch_bytes = 0;  // of a convolution within it; 0: there is none
   int64_t batch = 1;
-  int steps = 0;
 };
 
 // Writes the phases `load` and `step0`, `step1`, …, each with an operator that

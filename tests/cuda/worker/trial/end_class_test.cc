@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
          {},
          EndClass::kUnsupported,
          EndKind::kModelFailed},
-        {"HostMemory",
+        {"Case10HostMemory",
          "[enforce fail at alloc_cpu.cpp:119] . DefaultCPUAllocator: can't "
          "allocate memory: you tried to allocate 4294967296 bytes. Error code "
          "12 (Cannot allocate memory)",
