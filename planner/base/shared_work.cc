@@ -1,39 +1,21 @@
 #include "planner/base/shared_work.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <system_error>
-#include <thread>
-#include <vector>
-
-#include "absl/functional/function_ref.h"
 
 namespace memplan {
 
-size_t WorkersFor(size_t count) {
-  const size_t processors = std::thread::hardware_concurrency();
-  return std::max<size_t>(std::min({count, processors, kMostWorkers}), 1);
+size_t WorkersFor(const WorkSharer* sharer, size_t count) {
+  if (sharer == nullptr) return 1;
+  return std::max<size_t>(std::min(count, sharer->most_workers()), 1);
 }
 
-void ShareWork(size_t count, size_t workers,
-               absl::FunctionRef<void(size_t worker, size_t piece)> work) {
-  std::atomic<size_t> taken = 0;
-  const auto work_as = [&](size_t worker) {
-    for (size_t piece = taken++; piece < count; piece = taken++) {
-      work(worker, piece);
-    }
-  };
-  std::vector<std::jthread> threads;  // joined at the end
-  threads.reserve(workers);
-  for (size_t worker = 1; worker < workers; ++worker) {
-    try {
-      threads.emplace_back(work_as, worker);
-    } catch (const std::system_error&) {
-      break;
-    }
+void ShareWork(const WorkSharer* sharer, size_t count, size_t workers,
+               PieceOfWork work) {
+  if (sharer != nullptr && workers > 1) {
+    sharer->Share(count, workers, work);
+    return;
   }
-  work_as(0);
+  for (size_t piece = 0; piece < count; ++piece) work(0, piece);
 }
 
 }  // namespace memplan

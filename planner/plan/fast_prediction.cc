@@ -68,6 +68,7 @@ absl::StatusOr<PredictedAnswer> FastPrediction::Answer(
   asked.has_segments = options.has_segments;
   asked.start = options.start;
   asked.only_safe = options.only_safe;
+  asked.sharer = options.sharer;
   MEMPLAN_ASSIGN_OR_RETURN(const PredictedBatches found, search_->Find(asked));
 
   const auto at = [&](int64_t batch) -> absl::StatusOr<PredictedBatch> {
@@ -82,11 +83,8 @@ absl::StatusOr<PredictedAnswer> FastPrediction::Answer(
   answer.replays = search_->replays();
   MEMPLAN_ASSIGN_OR_RETURN(answer.safe, at(found.safe_batch));
   if (options.names_interval && options.has_segments && answer.safe.batch > 0) {
-    const std::vector<int64_t>& verified = options.verified_batches;
-    const bool was_verified = std::find(verified.begin(), verified.end(),
-                                        answer.safe.batch) != verified.end();
     MEMPLAN_ASSIGN_OR_RETURN(answer.safe_interval,
-                             IntervalOf(answer.safe, was_verified, plans));
+                             IntervalOf(options, answer.safe, plans));
   }
   MEMPLAN_ASSIGN_OR_RETURN(answer.comfortable, at(found.comfortable_batch));
   MEMPLAN_ASSIGN_OR_RETURN(answer.failing, at(found.safe_batch + 1));
@@ -108,8 +106,11 @@ absl::StatusOr<PredictedAnswer> FastPrediction::Answer(
 // alone leave more open than that, since what looks regular in two recordings
 // need not be so at a larger batch.
 absl::StatusOr<PeakInterval> FastPrediction::IntervalOf(
-    const PredictedBatch& predicted, bool was_verified,
+    const FastPredictionOptions& options, const PredictedBatch& predicted,
     NearbyCallPlans& plans) {
+  const std::vector<int64_t>& verified = options.verified_batches;
+  const bool was_verified = std::find(verified.begin(), verified.end(),
+                                      predicted.batch) != verified.end();
   const Shape shape = BatchShape(predicted.batch);
   MEMPLAN_ASSIGN_OR_RETURN(const Reach reach, ReachOf(symbolic_, shape));
   if (reach == Reach::kRecorded && was_verified) {
@@ -122,7 +123,7 @@ absl::StatusOr<PeakInterval> FastPrediction::IntervalOf(
       estimator_->Estimate(shape, {.plans = plans.At(shape),
                                    .only_those_that_run = true,
                                    .recorded_elsewhere = true,
-                                   .side_by_side = true}));
+                                   .sharer = options.sharer}));
   return PeakInterval{{estimate.allocated.lower, estimate.allocated.upper},
                       {estimate.reserved.lower, estimate.reserved.upper}};
 }

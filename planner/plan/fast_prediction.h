@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "planner/allocator/conditions.h"
+#include "planner/base/shared_work.h"
 #include "planner/plan/known_calls.h"
 #include "planner/plan/nearby_call_plans.h"
 #include "planner/plan/predicted_answer.h"
@@ -31,6 +32,7 @@ struct FastPredictionOptions {
   bool names_interval = true;  // where there are segments
   // Got through under these very conditions, in a fresh process.
   std::vector<int64_t> verified_batches = {};
+  const WorkSharer* sharer = nullptr;  // as of PredictionOptions
 };
 
 // Not thread-safe.
@@ -56,8 +58,8 @@ class FastPrediction {
 
   // Those that were kept for other conditions are made anew.
   void PrepareFor(const AllocatorConditions& conditions);
-  absl::StatusOr<PeakInterval> IntervalOf(const PredictedBatch& predicted,
-                                          bool was_verified,
+  absl::StatusOr<PeakInterval> IntervalOf(const FastPredictionOptions& options,
+                                          const PredictedBatch& predicted,
                                           NearbyCallPlans& plans);
 
   const SymbolicTrace symbolic_;

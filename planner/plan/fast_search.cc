@@ -181,6 +181,7 @@ FastPredictionOptions FastSearch::PredictionOptionsFor(bool only_safe) const {
                                 .has_segments = options_.has_segments,
                                 .max_batch = options_.search.max_batch};
   options.only_safe = only_safe;
+  options.sharer = options_.sharer;
   options.names_interval = options_.traces_are_as_run;
   for (const Trial& trial : trials_) {
     if (trial.purpose == TrialPurpose::kVerify &&

@@ -27,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "planner/allocator/conditions.h"
 #include "planner/base/bytes.h"
+#include "planner/base/shared_work.h"
 #include "planner/plan/batch_search.h"
 #include "planner/plan/fast_prediction.h"
 #include "planner/plan/known_calls.h"
@@ -55,6 +56,7 @@ struct FastSearchOptions {
   int max_trials = 5;
   // How often calls are run for an answer that then moves.
   int max_call_rounds = 3;
+  const WorkSharer* sharer = nullptr;  // as of PredictionOptions
 };
 
 // Run this batch and keep its trace, with the signatures of its operators. The

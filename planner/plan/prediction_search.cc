@@ -204,7 +204,7 @@ void PredictionSearch::ReplayAll(const PredictionOptions& options,
     if (!is_known) all.push_back({.batch = batch});
   }
   if (all.size() < kWorthThreads) return;
-  const size_t workers = WorkersFor(all.size());
+  const size_t workers = WorkersFor(options.sharer, all.size());
   while (replays_of_threads_.size() < workers) {
     replays_of_threads_.push_back(MakeReplay());
   }
@@ -217,9 +217,10 @@ void PredictionSearch::ReplayAll(const PredictionOptions& options,
     }
     plans.push_back(copies.empty() ? nullptr : copies.back().get());
   }
-  ShareWork(all.size(), plans.size(), [&](size_t worker, size_t i) {
+  const auto ask = [&](size_t worker, size_t i) {
     Ask(options, plans[worker], *replays_of_threads_[worker], all[i]);
-  });
+  };
+  ShareWork(options.sharer, all.size(), plans.size(), ask);
   for (const Asked& asked : all) {
     if (asked.outcome.ok()) Learn(asked);
   }

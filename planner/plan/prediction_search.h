@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "planner/allocator/conditions.h"
+#include "planner/base/shared_work.h"
 #include "planner/plan/batch_replay.h"
 #include "planner/plan/safe_search.h"
 #include "planner/plan/stream_replay.h"
@@ -52,6 +53,8 @@ struct PredictionOptions {
   bool only_safe = false;
   ScratchScenario scenario = ScratchScenario::kBestGuess;
   CallPlanSource* plans = nullptr;  // not owned
+  // Shares replays that do not wait for one another; null: nobody. Not owned.
+  const WorkSharer* sharer = nullptr;
   // False on `cpu`: the cap holds for what is live, each block rounded up.
   bool has_segments = true;
 };
@@ -69,10 +72,8 @@ struct PredictedBatches {
 };
 
 // Keeps its memory, and how each batch went, from one search to the next: what is
-// asked again with the same plans of calls is not replayed again. Batches that are
-// all to be replayed are shared with up to two threads, which are gone when a call
-// returns; the outcomes are the same. Not thread-safe. The symbolic trace outlives
-// it.
+// asked again with the same plans of calls is not replayed again. Not thread-safe.
+// The symbolic trace outlives it.
 class PredictionSearch {
  public:
   PredictionSearch(const SymbolicTrace& symbolic,

@@ -109,11 +109,11 @@ absl::StatusOr<ShapeEstimate> ShapeEstimator::Estimate(
     }
     const size_t first = is_guess ? 1 : 0;
     std::vector<StreamOutcome> outcomes(orders - first);
-    const size_t workers =
-        options.side_by_side ? WorkersFor(outcomes.size()) : 1;
-    ShareWork(outcomes.size(), workers, [&](size_t, size_t i) {
+    const size_t workers = WorkersFor(options.sharer, outcomes.size());
+    const auto replay = [&](size_t, size_t i) {
       outcomes[i] = orders_[first + i]->replay.Run(stream_);
-    });
+    };
+    ShareWork(options.sharer, outcomes.size(), workers, replay);
     for (const StreamOutcome& outcome : outcomes) {
       Widen(outcome, options, estimate);
     }

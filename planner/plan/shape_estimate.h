@@ -20,6 +20,7 @@
 #include "planner/allocator/caching_allocator.h"
 #include "planner/allocator/conditions.h"
 #include "planner/base/bytes.h"
+#include "planner/base/shared_work.h"
 #include "planner/plan/stream_replay.h"
 #include "planner/trace/instantiation.h"
 #include "planner/trace/request_stream.h"
@@ -66,9 +67,8 @@ struct EstimateOptions {
   // Recordings may be of other conditions, under which a run takes other ways: at
   // their shapes too there is a margin.
   bool recorded_elsewhere = false;
-  // Orders are shared with up to two threads, which are gone when the estimate is
-  // made; it is the same.
-  bool side_by_side = false;
+  // Shares the orders; null: nobody. The estimate is the same. Not owned.
+  const WorkSharer* sharer = nullptr;
 };
 
 // Keeps its memory from one estimate to the next. Not thread-safe. The symbolic

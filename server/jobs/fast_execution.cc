@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
 #include "planner/trace/outer_calls.h"
+#include "server/base/thread_sharer.h"
 #include "server/devices/context_reading.h"
 #include "server/jobs/as_python_trains.h"
 #include "server/jobs/call_runs.h"
@@ -96,7 +97,8 @@ class FastExecution {
                        .device_free = std::nullopt,
                        .device_total = AllocatorConditions{}.device_total},
         .has_segments = true,
-        .traces_are_as_run = TrainsAsWorkersDo(spec_)});
+        .traces_are_as_run = TrainsAsWorkersDo(spec_),
+        .sharer = &sharer_});
     begun_anew_ = trials_.begun_anew();
     batches_with_calls_.clear();
     AddTrialsOfBefore();
@@ -381,6 +383,7 @@ class FastExecution {
   const ExecutionTools& tools_;
   ProbeTrials& trials_;
   const TrialTraces traces_;
+  const ThreadSharer sharer_;
   StageClock stages_;
   std::unique_ptr<FastSearch> search_;    // by Begin
   std::set<int64_t> batches_with_calls_;  // the search was told of them

@@ -26,6 +26,7 @@
 #include "planner/base/bytes.h"
 #include "planner/base/format.h"
 #include "planner/plan/fast_search.h"
+#include "server/base/thread_sharer.h"
 #include "server/convert/recorded_trace.h"
 #include "tests/support/scripted_worker/recorded_run.h"
 
@@ -129,7 +130,7 @@ struct Stage {
 class Play {
  public:
   explicit Play(const RecordedProbe& probe)
-      : probe_(probe), search_(FastSearchOptions{}) {
+      : probe_(probe), search_(OptionsWith(sharer_)) {
     search_.SetCap(probe.cap);
   }
 
@@ -147,6 +148,12 @@ class Play {
   const std::string& said() const { return said_; }
 
  private:
+  static FastSearchOptions OptionsWith(const WorkSharer& sharer) {
+    FastSearchOptions options;
+    options.sharer = &sharer;
+    return options;
+  }
+
   template <typename Function>
   void Time(std::string_view what, Function&& function) {
     const Clock::time_point begun = Clock::now();
@@ -194,6 +201,7 @@ class Play {
   void Do(const FallBack& fall_back) { Give(fall_back.reason); }
 
   const RecordedProbe& probe_;
+  const ThreadSharer sharer_;  // as in the daemon
   FastSearch search_;
   bool is_over_ = false;
   std::vector<Stage> stages_;

@@ -9,33 +9,43 @@
 namespace memplan {
 namespace {
 
-using ::testing::Each;
+using ::testing::ElementsAre;
 
-TEST(ShareWorkTest, DoesEachPieceOnce) {
-  for (const size_t workers : {1, 2, 3}) {
-    std::vector<int> done(1000);  // each piece is of one worker
-    ShareWork(done.size(), workers, [&](size_t, size_t i) { ++done[i]; });
-    EXPECT_THAT(done, Each(1)) << workers;
+// Does the last piece first, as worker 1, and notes that it was asked.
+class BackwardSharer : public WorkSharer {
+ public:
+  size_t most_workers() const override { return 2; }
+  void Share(size_t count, size_t workers, PieceOfWork work) const override {
+    asked_for = workers;
+    while (count > 0) work(1, --count);
   }
+
+  mutable size_t asked_for = 0;
+};
+
+TEST(SharedWorkTest, IsDoneInOrderByTheCallerIfNobodySharesIt) {
+  std::vector<size_t> pieces;
+  EXPECT_EQ(WorkersFor(nullptr, 3), 1u);
+  ShareWork(nullptr, 3, 1, [&](size_t worker, size_t piece) {
+    EXPECT_EQ(worker, 0u);
+    pieces.push_back(piece);
+  });
+  EXPECT_THAT(pieces, ElementsAre(0, 1, 2));
 }
 
-TEST(ShareWorkTest, LetsEachWorkerDoOnePieceAtATime) {
-  std::vector<int> of_worker(kMostWorkers);  // not atomic
-  ShareWork(1000, kMostWorkers,
-            [&](size_t worker, size_t) { ++of_worker[worker]; });
-  int all = 0;
-  for (const int count : of_worker) all += count;
-  EXPECT_EQ(all, 1000);
+TEST(SharedWorkTest, IsLeftToWhoeverSharesIt) {
+  const BackwardSharer sharer;
+  std::vector<size_t> pieces;
+  ShareWork(&sharer, 3, WorkersFor(&sharer, 3),
+            [&](size_t, size_t piece) { pieces.push_back(piece); });
+  EXPECT_THAT(pieces, ElementsAre(2, 1, 0));
+  EXPECT_EQ(sharer.asked_for, 2u);
 }
 
-TEST(ShareWorkTest, HasNoMoreWorkersThanPieces) {
-  EXPECT_EQ(WorkersFor(0), 1);
-  EXPECT_EQ(WorkersFor(1), 1);
-  EXPECT_LE(WorkersFor(1000), kMostWorkers);
-}
-
-TEST(ShareWorkTest, DoesNothingWithoutPieces) {
-  ShareWork(0, 3, [](size_t, size_t) { ADD_FAILURE(); });
+TEST(SharedWorkTest, OnePieceHasOneWorker) {
+  const BackwardSharer sharer;
+  EXPECT_EQ(WorkersFor(&sharer, 1), 1u);
+  EXPECT_EQ(WorkersFor(&sharer, 0), 1u);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "planner/plan/fast_search.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "planner/base/shared_work.h"
 #include "tests/planner/plan/fast_search_run.h"
 #include "tests/planner/plan/sample_trial.h"
 #include "tests/planner/plan/simulated_program.h"
@@ -58,6 +60,39 @@ TrialFate LimitOf(int64_t limit) {
     }
     return trial;
   };
+}
+
+// Does the pieces from the last to the first, by two workers in turn.
+class BackwardSharer : public WorkSharer {
+ public:
+  size_t most_workers() const override { return 2; }
+  void Share(size_t count, size_t /*workers*/,
+             PieceOfWork work) const override {
+    ++times_asked;
+    for (size_t piece = count; piece-- > 0;) work(piece % 2, piece);
+  }
+
+  mutable int times_asked = 0;
+};
+
+TEST(FastSearchTest, SaysTheSameWhereWorkIsShared) {
+  const SimulatedProgram program = ConvolutionProgram();
+  const CappedDevice device(program, GiB(10));
+  const FastRun alone = RunFastSearch({}, device);
+  const BackwardSharer sharer;
+  FastSearchOptions options;
+  options.sharer = &sharer;
+  const FastRun shared = RunFastSearch(options, device);
+  EXPECT_GT(sharer.times_asked, 0);
+  EXPECT_EQ(shared.Batches(), alone.Batches());
+  EXPECT_EQ(shared.answer.safe_batch, alone.answer.safe_batch);
+  ASSERT_TRUE(alone.predicted && shared.predicted);
+  EXPECT_EQ(shared.predicted->safe.outcome.peaks,
+            alone.predicted->safe.outcome.peaks);
+  EXPECT_EQ(shared.predicted->checked_from, alone.predicted->checked_from);
+  EXPECT_EQ(shared.predicted->comfortable.batch,
+            alone.predicted->comfortable.batch);
+  EXPECT_EQ(shared.predicted->replays, alone.predicted->replays);
 }
 
 TEST(FastSearchTest, TakesThreeRunsWhateverTheAnswer) {
