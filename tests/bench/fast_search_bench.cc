@@ -35,14 +35,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-[[noreturn]] void Give(std::string_view why) {
+[[noreturn]] void GiveUp(std::string_view why) {
   std::cerr << "fast_search_bench: " << why << "\n";
   std::exit(1);
 }
 
 template <typename Value>
-Value Taken(absl::StatusOr<Value> value) {
-  if (!value.ok()) Give(std::string(value.status().message()));
+Value ValueOrGiveUp(absl::StatusOr<Value> value) {
+  if (!value.ok()) GiveUp(std::string(value.status().message()));
   return *std::move(value);
 }
 
@@ -57,16 +57,17 @@ RecordedProbe Load(const std::string& folder) {
   RecordedProbe probe{.folder = folder, .cap = {}, .traces = {}};
   std::ifstream file(folder + "/answer.json");
   const auto answer = nlohmann::json::parse(file, nullptr, false);
-  if (!answer.is_object()) Give(folder + "/answer.json cannot be read");
+  if (!answer.is_object()) GiveUp(folder + "/answer.json cannot be read");
   const auto& arguments = answer["arguments"];
   for (size_t i = 0; i + 1 < arguments.size(); ++i) {
     if (arguments[i] == "--cap") {
-      probe.cap = Taken(ParseBytes(arguments[i + 1].get<std::string>()));
+      probe.cap =
+          ValueOrGiveUp(ParseBytes(arguments[i + 1].get<std::string>()));
     }
   }
   for (const auto& trial : answer["trials"]) {
     const int64_t batch = trial[0];
-    probe.traces[batch] = Taken(ReadTraceFile(
+    probe.traces[batch] = ValueOrGiveUp(ReadTraceFile(
         absl::StrCat(folder, "/", std::to_string(batch), ".trace.xz")));
   }
   return probe;
@@ -167,10 +168,10 @@ class Play {
 
   std::optional<Trace> TraceOf(int64_t batch) {
     const auto bytes = probe_.traces.find(batch);
-    if (bytes == probe_.traces.end()) Give("a batch that was not recorded");
+    if (bytes == probe_.traces.end()) GiveUp("a batch that was not recorded");
     std::optional<Trace> trace;
     Time(absl::StrCat("read ", batch),
-         [&] { trace = Taken(ReadRecordedTrace(bytes->second)); });
+         [&] { trace = ValueOrGiveUp(ReadRecordedTrace(bytes->second)); });
     return trace;
   }
 
@@ -192,13 +193,13 @@ class Play {
     for (const gpu::CallResult& result : report.results) {
       plans.push_back(result.plans);
     }
-    if (!search_.AddCalls(order, std::move(plans)).ok()) Give("calls differ");
+    if (!search_.AddCalls(order, std::move(plans)).ok()) GiveUp("calls differ");
   }
   void Do(const SearchAnswer& answer) {
     stages_.back().what = absl::StrCat("next: answer ", answer.safe_batch);
     is_over_ = true;
   }
-  void Do(const FallBack& fall_back) { Give(fall_back.reason); }
+  void Do(const FallBack& fall_back) { GiveUp(fall_back.reason); }
 
   const RecordedProbe& probe_;
   const ThreadSharer sharer_;  // as in the daemon
