@@ -20,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/trace_file/trace_file.h"
@@ -245,7 +246,9 @@ int Main(int argc, char** argv) {
   int repeats = 10;
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "-n" && i + 1 < argc) {
-      repeats = std::max(std::atoi(argv[++i]), 1);
+      if (!absl::SimpleAtoi(argv[++i], &repeats) || repeats < 1) {
+        GiveUp("-n takes a number from 1 on");
+      }
       continue;
     }
     Measure(Load(argv[i]), repeats);
