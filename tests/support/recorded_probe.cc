@@ -54,10 +54,6 @@ void AddCalls(const std::string& path, RecordedProbe& probe) {
 
 }  // namespace
 
-Trace ReadWorkerTrace(const std::string& file) {
-  return ReadTrace(std::string(kFolder) + "/" + file);
-}
-
 RecordedProbe ReadRecordedProbe(const std::string& name) {
   RecordedProbe probe;
   const std::filesystem::path folder =

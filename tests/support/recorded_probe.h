@@ -20,11 +20,8 @@ struct RecordedProbe {
   absl::flat_hash_map<std::string, CallPlansOrNone> calls;
 };
 
-// A trace as a worker records it, from tests/traces. Ends the program, with the
-// reason, if the file cannot be read.
-Trace ReadWorkerTrace(const std::string& file);
-
-// The folder `name` of tests/traces/fast; ends the program likewise.
+// The folder `name` of tests/traces/fast. Ends the program, with the reason, if a
+// file of it cannot be read.
 RecordedProbe ReadRecordedProbe(const std::string& name);
 
 }  // namespace memplan::testing

@@ -26,7 +26,6 @@ using ::memplan::testing::DeviceProgram;
 using ::memplan::testing::FastRun;
 using ::memplan::testing::IsOk;
 using ::memplan::testing::ReadRecordedProbe;
-using ::memplan::testing::ReadWorkerTrace;
 using ::memplan::testing::RecordedProbe;
 using ::memplan::testing::RunFastSearch;
 using ::testing::ElementsAre;
