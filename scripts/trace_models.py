@@ -3,8 +3,8 @@
 
     scripts/trace_models.py resnet50 --train -o tests/models/resnet50.pt
 
-Models: resnet50 and vit_b_16 (torchvision; float32[B,3,224,224]), gpt2 (needs
-transformers; base size without a head; int64[B,256]{0..50257}) and gpt2_causal: when
+Models: resnet50, vit_b_16 and convnext_tiny (torchvision; float32[B,3,224,224]), gpt2
+(needs transformers; base size without a head; int64[B,256]{0..50257}) and gpt2_causal: when
 traced, transformers builds the mask of attention that eager Python does without, a
 tensor more a layer; gpt2_causal is traced without it. The example has
 batch 2; --train traces in train mode, which a model that is to be trained needs.
@@ -54,6 +54,7 @@ def gpt2_causal_model():
 MODELS = {
     "resnet50": lambda: image_model("resnet50"),
     "vit_b_16": lambda: image_model("vit_b_16"),
+    "convnext_tiny": lambda: image_model("convnext_tiny"),
     "gpt2": gpt2_model,
     "gpt2_causal": gpt2_causal_model,
 }

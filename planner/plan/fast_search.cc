@@ -131,6 +131,17 @@ std::optional<FastDecision> FastSearch::EndByTrials() const {
   return std::nullopt;
 }
 
+std::optional<int64_t> FastSearch::SecondRecording() const {
+  if (!traces_.empty() || !trials_.empty()) return std::nullopt;
+  RecordingState state;
+  state.first_batch = options_.search.first_batch;
+  state.max_batch = options_.search.max_batch;
+  const std::optional<int64_t> first = NextToRecord(state);
+  if (!first) return std::nullopt;
+  state.recorded = {*first};
+  return NextToRecord(state);
+}
+
 FastDecision FastSearch::DecideRecording() const {
   if (CountRecordings() + 1 >= options_.max_trials) {
     return Finish(absl::StrCat("no two batches could be recorded in ",

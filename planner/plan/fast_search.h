@@ -117,6 +117,10 @@ class FastSearch {
   // DecideNext goes on from trials().
   FastDecision Next();
 
+  // The batch that will most likely be recorded second, before anything is known;
+  // none from the first recording on.
+  std::optional<int64_t> SecondRecording() const;
+
   // The latest prediction, for the plan; none before the second recording. What
   // is told beside the safe batch and the one above it is known at the end.
   const std::optional<PredictedAnswer>& predicted() const { return predicted_; }

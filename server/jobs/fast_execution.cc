@@ -169,14 +169,28 @@ class FastExecution {
   std::optional<ProbeEnding> Record(int64_t batch) {
     stages_.Enter("start of workers");
     if (auto ending = workers_.HaveRecorder()) return ending;
-    workers_.HaveVerifier();
-    if (auto ending = Try({batch, TrialPurpose::kRecord})) return ending;
+    if (const auto second = search_->SecondRecording()) {
+      workers_.HaveVerifierRecord(*second);
+    } else {
+      workers_.HaveVerifier();
+    }
+    stages_.Enter(absl::StrCat("batch ", batch, ": beside"));
+    const auto recorded = workers_.TakeRecordedAhead(batch);
+    if (auto ending =
+            Try({batch, TrialPurpose::kRecord}, nullptr, recorded.get())) {
+      return ending;
+    }
     if (HasBegunAnew()) return BeginAnew();
+    if (trials_.trials().back().outcome != TrialOutcome::kFits) {
+      workers_.DropRecordedAhead();
+    }
     std::optional<Trace> trace = LastTrace();
     if (trace) NoticeConvolutions(*trace);
     search_->AddRecording(trials_.trials().back(), std::move(trace));
     search_->SetCap(Cap());
     workers_.HaveVerifier();
+    // The planner and most likely a worker are busy: this is the time.
+    if (wants_helpers_) workers_.HaveHelpers();
     return std::nullopt;
   }
 
@@ -313,10 +327,11 @@ class FastExecution {
     return progress;
   }
 
-  // Has the recorder run it, or asked again a fresh process in its place.
-  // `beside` may be null.
+  // Has the recorder run it, unless `recorded` is what another worker showed of
+  // it; asked again a fresh process in the recorder's place. Both may be null.
   std::optional<ProbeEnding> Try(const RunBatch& run,
-                                 CallsBeside* beside = nullptr) {
+                                 CallsBeside* beside = nullptr,
+                                 const TrialResult* recorded = nullptr) {
     bool is_again = false;
     const auto enter = [&](std::string_view stage) {
       stages_.Enter(
@@ -329,16 +344,14 @@ class FastExecution {
             -> absl::StatusOr<TrialResult> {
           if (std::exchange(is_again, true)) {
             MEMPLAN_RETURN_IF_ERROR(workers_.RenewRecorder());
+          } else if (recorded != nullptr) {
+            return WithoutOthers(*recorded);
           }
           order.request.stay = true;
           absl::StatusOr<TrialResult> result = workers_.recorder().Run(
               order, [&](const gpu::Progress& progress) {
                 on_progress(progress);
                 if (IsStage(progress.phase)) enter(progress.phase);
-                // The worker is busy: this is the time to start others.
-                if (wants_helpers_ && run.purpose == TrialPurpose::kRecord) {
-                  workers_.HaveHelpers();
-                }
                 if (progress.phase != kReportPhase) return;
                 // What the worker holds is about to be read: it is to be alone.
                 enter("wait for the other worker's end");
@@ -347,15 +360,20 @@ class FastExecution {
                 enter(kReportPhase);
               });
           enter("keep");
-          // With several workers on it, the device's growth is not one's own.
-          if (result.ok() && workers_.AreSeveral() &&
-              result->trial.context_source == kContextFromDevice) {
-            result->trial.context.reset();
-            result->trial.context_source.clear();
-          }
-          return result;
+          if (!result.ok()) return result;
+          return WithoutOthers(*std::move(result));
         },
         OwnWorkers::kSome);
+  }
+
+  // With several workers on it, the device's growth is not one's own.
+  TrialResult WithoutOthers(TrialResult result) const {
+    if (workers_.AreSeveral() &&
+        result.trial.context_source == kContextFromDevice) {
+      result.trial.context.reset();
+      result.trial.context_source.clear();
+    }
+    return result;
   }
 
   std::optional<Trace> LastTrace() {

@@ -7,10 +7,12 @@
 // Both are of the same program. The second is started ahead, so that neither its
 // process nor its model is waited for, and has run nothing before the answer. It
 // runs alone: what the first holds is given back before. Where the device has
-// room for both, the last operators are run beside the verifying run:
+// room for both, two things are done at a time:
 //
-//   worker 1   … operators of N ─ operators of N + 1 ─ end
-//   worker 2   · · · waits · · ─ verify N ─────────────────
+//   worker 1   prepare ─ record 8 ─ · ─ operators of N ─ operators of N + 1 ─ end
+//   worker 2   prepare ─ record 32 ─ prepare ─ · waits ─ verify N ─────────────
+//
+// The second then has recorded another batch than the answer.
 #ifndef MEMPLAN_SERVER_JOBS_FAST_EXECUTION_H_
 #define MEMPLAN_SERVER_JOBS_FAST_EXECUTION_H_
 

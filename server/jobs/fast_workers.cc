@@ -1,7 +1,10 @@
 #include "server/jobs/fast_workers.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <utility>
 
 #include "planner/base/status_macros.h"
@@ -22,7 +25,7 @@ absl::Status FastWorkers::RenewRecorder() {
 }
 
 void FastWorkers::HaveVerifier() {
-  if (verifier_ != nullptr || !may_prepare_ahead_) return;
+  if (verifier_ != nullptr || ahead_ != nullptr || !may_prepare_ahead_) return;
   if (spec_.limit.budget && !LeavesRoomForTwo()) return;
   const bool rehearses = MayWorkBeside();
   if (Start(verifier_, rehearses ? gpu::Preparation::kRehearsedProgram
@@ -30,6 +33,56 @@ void FastWorkers::HaveVerifier() {
     may_prepare_ahead_ = false;
   }
   if (rehearses) rehearsed_ = AnyBatch().batch;
+}
+
+void FastWorkers::HaveVerifierRecord(int64_t batch) {
+  TrialOrder record = trials_.Order({batch, TrialPurpose::kRecord});
+  if (verifier_ != nullptr || ahead_ != nullptr || !may_prepare_ahead_ ||
+      !MayWorkBeside() || spec_.limit.budget || !record.request.cap) {
+    return HaveVerifier();
+  }
+  auto begun = Begin();
+  if (!begun.ok()) {
+    may_prepare_ahead_ = false;
+    return;
+  }
+  // Room for what a guess got wrong, before memory runs out under the cap.
+  record.request.cap = Bytes(record.request.cap->count() / 4 * 3);
+  record.request.stay = true;
+  // It comes after the one that the recorder is about to record.
+  record.trace_path =
+      tools_.trace_path(static_cast<int>(trials_.trials().size()) + 2);
+  ahead_ = std::make_unique<RecordingAhead>(
+      *std::move(begun), std::move(record), trials_.Order(AnyBatch()));
+}
+
+void FastWorkers::TakeVerifierFromAhead() {
+  if (ahead_ == nullptr) return;
+  rehearsed_ = ahead_->batch();
+  verifier_ = ahead_->TakeWorker();
+  ahead_.reset();
+}
+
+std::unique_ptr<TrialResult> FastWorkers::TakeRecordedAhead(int64_t batch) {
+  if (ahead_ == nullptr || ahead_->batch() != batch) return nullptr;
+  std::unique_ptr<TrialResult> recorded;
+  const absl::StatusOr<TrialResult>& result = ahead_->Wait();
+  if (result.ok() && IsAsUnderALargerCap(result->trial)) {
+    recorded = std::make_unique<TrialResult>(*result);
+  } else {
+    spdlog::info("batch {}, recorded ahead, is recorded once more: {}", batch,
+                 result.ok() ? result->trial.message
+                             : std::string(result.status().message()));
+  }
+  TakeVerifierFromAhead();
+  return recorded;
+}
+
+void FastWorkers::DropRecordedAhead() {
+  if (ahead_ == nullptr) return;
+  ahead_->Interrupt();
+  dismissals().Dismiss(ahead_->TakeWorker());
+  ahead_.reset();
 }
 
 void FastWorkers::HaveHelpers() {
@@ -62,7 +115,8 @@ void FastWorkers::DismissHelpers() {
   helpers_.clear();
 }
 
-bool FastWorkers::VerifierIsReady() const {
+bool FastWorkers::VerifierIsReady() {
+  TakeVerifierFromAhead();
   return verifier_ != nullptr && verifier_->WaitUntilPrepared().ok() &&
          verifier_->TakesOrders();
 }
@@ -88,6 +142,7 @@ bool FastWorkers::MayWorkBeside() const {
 }
 
 void FastWorkers::LetGo() {
+  DropRecordedAhead();
   dismissals().Dismiss(std::move(recorder_));
   dismissals().Dismiss(std::move(verifier_));
   DismissHelpers();

@@ -5,9 +5,13 @@
 //   verifier        prepare ─ · · · waits · · · ─ is the recorder from then on
 //   helpers               open libraries ─ · calls ─ end   none, one or two
 //
-// Where two have room, the verifier rehearses while the recorder records: it runs
-// a small batch and gives all of it up, since what its libraries load at their
-// first use would else be waited for when its turn comes. Where more have room,
+// Where two have room, the verifier runs a small batch while the recorder records
+// and gives all of it up, since what its libraries load at their first use would
+// else be waited for when its turn comes. Where nothing is recorded yet, that is
+// the batch that will most likely be recorded second, so that it is recorded at
+// the same time as the first (recording_ahead); else it only rehearses the first.
+// What is recorded ahead is a guess: it is limited to three quarters of the cap,
+// and counts only if it was refused nothing there. Where more have room,
 // helpers share the recorder's calls, of which a network of convolutions has
 // many: choosing among a library's algorithms keeps a core busy, not the device.
 #ifndef MEMPLAN_SERVER_JOBS_FAST_WORKERS_H_
@@ -23,6 +27,7 @@
 #include "server/jobs/dismissals.h"
 #include "server/jobs/execution_tools.h"
 #include "server/jobs/probe_trials.h"
+#include "server/jobs/recording_ahead.h"
 
 namespace memplan {
 
@@ -58,14 +63,22 @@ class FastWorkers {
   // that failures do not count. With a budget it waits until the first has shown
   // what a worker holds outside its allocator, since two cannot be told apart.
   void HaveVerifier();
+  // As HaveVerifier; where it may, the worker records `batch` first, the second
+  // recording to come.
+  void HaveVerifierRecord(int64_t batch);
+  // What it recorded, if that was `batch` and is as it would have been under the
+  // cap of the trials; waits for that. Once; null otherwise.
+  std::unique_ptr<TrialResult> TakeRecordedAhead(int64_t batch);
+  // Nobody will ask for what is recorded ahead: its worker is to be gone.
+  void DropRecordedAhead();
   // The helpers, as many as have room. They are had once; as of HaveVerifier.
   void HaveHelpers();
   // Waits until it is ready. False if there is none, or it died meanwhile, which
   // is nobody's trial.
-  bool VerifierIsReady() const;
+  bool VerifierIsReady();
   // Lets recorder and helpers go and puts a worker in place that has run nothing,
-  // but for a rehearsal of another batch than `batch`: of one that ran before,
-  // cuDNN knows what it chose. It knows the program: should operators have to be
+  // but for a rehearsal or a recording of another batch than `batch`: of one that
+  // ran before, cuDNN knows what it chose. It knows the program: should operators have to be
   // run again, it can.
   std::optional<ProbeEnding> TakeTurns(int64_t batch);
 
@@ -77,13 +90,17 @@ class FastWorkers {
   // both, nor where cuDNN chooses by the clock, which the other would disturb.
   bool MayWorkBeside() const;
   // Whether another worker holds memory on the device beside the recorder.
-  bool AreSeveral() const { return verifier_ != nullptr || !helpers_.empty(); }
+  bool AreSeveral() const {
+    return verifier_ != nullptr || ahead_ != nullptr || !helpers_.empty();
+  }
 
  private:
   absl::StatusOr<Session> Begin() const;
   std::optional<ProbeEnding> Start(Session& session,
                                    gpu::Preparation preparation);
   void DismissHelpers();
+  // The worker that recorded ahead is the verifier, once it has.
+  void TakeVerifierFromAhead();
   RunBatch AnyBatch() const;
   bool LeavesRoomForTwo() const;
   Dismissals& dismissals() {
@@ -99,7 +116,9 @@ class FastWorkers {
   std::vector<Session> helpers_;
   bool may_prepare_ahead_ = true;
   bool may_have_helpers_ = true;
-  std::optional<int64_t> rehearsed_;  // the batch, by the verifier
+  // Has the worker that will be the verifier.
+  std::unique_ptr<RecordingAhead> ahead_;
+  std::optional<int64_t> rehearsed_;  // the batch that the verifier ran
 };
 
 }  // namespace memplan

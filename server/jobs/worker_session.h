@@ -1,7 +1,7 @@
 // One worker process that takes several orders, one after the other.
 //
-//   Begin ─▶ Prepare ─▶ Run ─▶ Run ─▶ RunCalls ─▶ End, or destroyed
-//              └─ works on while the caller does something else
+//   Begin ─▶ Prepare ─▶ Run ─▶ Run ─▶ RunCalls ─▶ Prepare ─▶ End, or destroyed
+//              └────── works on while the caller does something else
 //
 // All orders are of the program that the first one names. A session is believed
 // in nothing: its worker may die at any moment, which the next order tells.
@@ -66,15 +66,15 @@ struct CallsOrder {
 
 using OnWorkerProgress = std::function<void(const gpu::Progress&)>;
 
-// Not thread-safe: one thread gives its orders. Only the CancelSignal that it was
-// begun with may come from another.
+// Not thread-safe: one thread gives its orders. Only Interrupt and the
+// CancelSignal that it was begun with may come from another.
 class WorkerSession {
  public:
   // Its process is gone when this returns, whatever it did.
   virtual ~WorkerSession() = default;
 
   // Has the worker open its device and get ready for `order`, and returns at
-  // once. Only as the first order. Batch and steps count for a rehearsal only.
+  // once. Batch and steps count for a rehearsal only.
   virtual void Prepare(const TrialOrder& order,
                        gpu::Preparation preparation) = 0;
   // What came of it; waits for that. Errors: those of Run, and kUnavailable if
@@ -83,7 +83,8 @@ class WorkerSession {
 
   // Runs one trial; blocks until it has ended, and the process with it unless
   // `order.request.stay`. `on_progress` is called on this thread. What became of
-  // a Prepare that failed is the trial. Errors: those of TrialRunner::Run.
+  // a Prepare that failed is the trial. Errors: those of TrialRunner::Run, and
+  // kCancelled after Interrupt.
   virtual absl::StatusOr<TrialResult> Run(
       const TrialOrder& order, const OnWorkerProgress& on_progress) = 0;
 
@@ -95,6 +96,10 @@ class WorkerSession {
 
   // Has the worker exit, and waits for that; kills one that lingers.
   virtual void End() = 0;
+
+  // Ends the order that is being carried out, or else the next one, and the
+  // process with it. Does not wait. From any thread.
+  virtual void Interrupt() = 0;
 
   // False once no order can be given any more.
   virtual bool TakesOrders() const = 0;

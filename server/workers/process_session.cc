@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -90,6 +91,7 @@ class ProcessSession : public WorkerSession {
                                   const OnWorkerProgress& on_progress) override;
   absl::StatusOr<gpu::CallsReport> RunCalls(const CallsOrder& order) override;
   void End() override;
+  void Interrupt() override;
   bool TakesOrders() const override { return is_open_ && !talk_.HasClosed(); }
 
  private:
@@ -126,6 +128,7 @@ class ProcessSession : public WorkerSession {
   WorkerConversation talk_;  // the preparation's thread's until that is joined
   bool is_open_ = true;
   bool has_run_ = false;
+  std::atomic<bool> is_interrupted_ = false;
   std::thread preparation_;
   std::optional<Pending> preparing_;
   std::optional<Talk> prepared_;  // what came of Prepare
@@ -144,17 +147,21 @@ gpu::TrialRequest ProcessSession::WithSandbox(gpu::TrialRequest request) const {
 
 void ProcessSession::Prepare(const TrialOrder& order,
                              gpu::Preparation preparation) {
-  preparing_ = Pending{order.timeout, parts_.begun};
-  const auto prepare = [this,
-                        message =
-                            gpu::Prepare{.program = WithSandbox(order.request),
-                                         .preparation = preparation},
-                        deadline = parts_.begun + order.timeout] {
-    prepared_ = talk_.Prepare(message, deadline);
-    spdlog::debug("worker {} ended its preparation {} after its start",
-                  parts_.worker.process->pid(),
-                  SecondsText(Clock::now() - parts_.begun));
-  };
+  JoinPreparation();
+  prepared_.reset();
+  preparation_failure_.reset();
+  // As of Run, the start of its process is part of the first order.
+  preparing_ = Pending{order.timeout, has_run_ ? Clock::now() : parts_.begun};
+  const auto prepare =
+      [this,
+       message = gpu::Prepare{.program = WithSandbox(order.request),
+                              .preparation = preparation},
+       begun = preparing_->begun, timeout = preparing_->timeout] {
+        prepared_ = talk_.Prepare(message, begun + timeout);
+        spdlog::debug("worker {} ended its preparation after {}",
+                      parts_.worker.process->pid(),
+                      SecondsText(Clock::now() - begun));
+      };
   try {
     preparation_ = std::thread(prepare);
   } catch (const std::system_error& error) {
@@ -260,6 +267,7 @@ absl::StatusOr<TrialResult> ProcessSession::Failure(const Talk& talk,
   const WorkerOptions& options = parts_.options;
   switch (talk.end) {
     case TalkEnd::kClosed:
+      if (is_interrupted_) break;
       return Closed(talk);
     case TalkEnd::kTimedOut:
       Kill(&WorkerCounts::timed_out);
@@ -405,6 +413,11 @@ void ProcessSession::End() {
   spdlog::debug("worker {} was gone {} after its end was said",
                 parts_.worker.process->pid(),
                 SecondsText(Clock::now() - begun));
+}
+
+void ProcessSession::Interrupt() {
+  is_interrupted_ = true;
+  (void)shutdown(parts_.worker.channel.get(), SHUT_RDWR);
 }
 
 void ProcessSession::EndNow() {

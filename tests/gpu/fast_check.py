@@ -28,6 +28,7 @@ MODES = {
     "adamw-bf16": ["--train", "adamw", "--autocast", "bf16"],
     "adam-bf16": ["--train", "adam", "--autocast", "bf16"],
     "infer": ["--infer"],
+    "infer-bf16": ["--infer", "--autocast", "bf16"],
 }
 # model, mode, cap in GiB, run as, the true answer where it is known
 HEADLINE = [
@@ -35,7 +36,7 @@ HEADLINE = [
     ("vit", "adam", 16, "torchscript", 110),
     ("vit", "adam", 16, "eager", None),
 ]
-ALL = [(model, mode, cap, "torchscript" if mode == "infer" else "eager", None)
+ALL = [(model, mode, cap, "torchscript" if mode.startswith("infer") else "eager", None)
        for cap in (8, 16, 40) for model in ("resnet50", "vit", "gpt2")
        for mode in ("sgd", "adam", "adamw-bf16", "infer")]
 
@@ -47,7 +48,7 @@ def cells_of(text):
     for word in text.split(","):
         model, mode, cap, *run_as = word.split(":")
         cells.append((model, mode, int(cap), run_as[0] if run_as else
-                      "torchscript" if mode == "infer" else "eager", None))
+                      "torchscript" if mode.startswith("infer") else "eager", None))
     return cells
 
 
@@ -73,7 +74,7 @@ class FastCheck:
         return json.loads(done.stdout)
 
     def arguments(self, model, mode, cap, run_as):
-        return [gpu_models.path_of(self.models, model, mode != "infer"), "--input",
+        return [gpu_models.path_of(self.models, model, not mode.startswith("infer")), "--input",
                 *gpu_models.INPUTS[model], *MODES[mode], "--run-as", run_as,
                 "--cap", f"{cap}GiB", "--device", "gpu"]
 
@@ -137,7 +138,7 @@ class FastCheck:
             self.daemon = DaemonProcess(self.programs, Path(folder), gpu_models.library_path())
             self.daemon.start()
             try:
-                for name in sorted({(cell[0], cell[1] != "infer") for cell in cells}):
+                for name in sorted({(cell[0], not cell[1].startswith("infer")) for cell in cells}):
                     self.cli("models", "upload", gpu_models.path_of(self.models, *name))
                 for *cell, expected in cells:
                     if time.monotonic() < deadline:

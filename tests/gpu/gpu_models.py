@@ -4,7 +4,7 @@
 
 Each is traced twice, in train and in eval mode, all side by side. gpt2 is left out
 where transformers is not installed. With names such as vit-train, only these;
-gpt2-causal is made only if it is named.
+convnext and gpt2-causal are made only if they are named.
 """
 
 import importlib.util
@@ -16,10 +16,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 IMAGE = "float32[B,3,224,224]"
 TOKENS = "int64[B,256]{0..50257}"
-INPUTS = {"resnet50": [IMAGE], "vit": [IMAGE], "gpt2": [TOKENS], "gpt2-causal": [TOKENS]}
-TORCH_NAMES = {"resnet50": "resnet50", "vit": "vit_b_16", "gpt2": "gpt2",
-               "gpt2-causal": "gpt2_causal"}
-ONLY_IF_NAMED = {"gpt2-causal"}
+INPUTS = {"resnet50": [IMAGE], "vit": [IMAGE], "convnext": [IMAGE], "gpt2": [TOKENS],
+          "gpt2-causal": [TOKENS]}
+TORCH_NAMES = {"resnet50": "resnet50", "vit": "vit_b_16", "convnext": "convnext_tiny",
+               "gpt2": "gpt2", "gpt2-causal": "gpt2_causal"}
+ONLY_IF_NAMED = {"convnext", "gpt2-causal"}
 
 
 def available(model):

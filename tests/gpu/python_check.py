@@ -32,7 +32,7 @@ from python_comparison import (OTHER_OPTIMIZERS, RESERVED_TOLERANCE, compare, pe
 from python_modes import MODES
 
 CAP_GIB = 16
-BATCHES = {"resnet50": (8, 96), "vit": (8, 64), "gpt2-causal": (8, 32)}
+BATCHES = {"resnet50": (8, 96), "vit": (8, 64), "convnext": (8, 64), "gpt2-causal": (8, 32)}
 PEAKS = [f"{model}:{mode}" for mode in ("sgd", "adam-loop", "adam-foreach", "adam-fused",
                                         "adamw-bf16", "sgd-accumulate")
          for model in BATCHES]

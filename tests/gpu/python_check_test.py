@@ -60,7 +60,7 @@ class CellsTest(unittest.TestCase):
     def test_all_takes_less_than_it_may(self):
         cells = python_check.cells_of("all")
         self.assertEqual(len(cells), len(set(cells)))
-        self.assertEqual(len(cells), 3 + 3 * 6)
+        self.assertEqual(len(cells), 3 + 4 * 6)
         self.assertLess(python_check.estimate_of(cells), 220)  # and 30 s for the models
 
     def test_refuses_what_is_no_cell(self):

@@ -59,8 +59,10 @@ class StayTest : public ::testing::TestWithParam<StayCase> {
     request.stay = stay;
     return request;
   }
-  // A run of 32 after `order` records what one in a fresh process does.
-  static void CheckRunAfter(const Prepare& order);
+  // A run of 32 after a run of `before`, if there is one, and `order` records what
+  // one in a fresh process does.
+  static void CheckRunAfter(const Prepare& order,
+                            const std::optional<TrialRequest>& before = {});
 };
 
 TEST_P(StayTest, ASecondRunRecordsWhatAFreshProcessDoes) {
@@ -78,8 +80,12 @@ TEST_P(StayTest, ASecondRunRecordsWhatAFreshProcessDoes) {
   EXPECT_EQ(ExactEventsOf(staying.trace()), events);
 }
 
-void StayTest::CheckRunAfter(const Prepare& order) {
+void StayTest::CheckRunAfter(const Prepare& order,
+                             const std::optional<TrialRequest>& before) {
   WorkerProcess prepared;
+  if (before) {
+    ASSERT_EQ(RunOrderIn(prepared, *before).report.end, EndKind::kRan);
+  }
   prepared.Send(order);
   while (const auto message = prepared.Receive()) {
     if (std::holds_alternative<Prepared>(*message)) break;
@@ -97,6 +103,10 @@ TEST_P(StayTest, ARunOfWhatWasPreparedRecordsWhatAFreshProcessDoes) {
   TrialRequest loose = At(1, true);
   loose.cap = GiB(2);
   CheckRunAfter(Prepare{loose});
+}
+
+TEST_P(StayTest, ARunOfWhatWasPreparedAfterAnotherRunDoesSoToo) {
+  CheckRunAfter(Prepare{At(1, true)}, At(8, true));
 }
 
 TEST_P(StayTest, ARunAfterLibrariesWereOpenedRecordsWhatAFreshProcessDoes) {

@@ -110,6 +110,33 @@ TEST(FastSearchTest, TakesThreeRunsWhateverTheAnswer) {
   }
 }
 
+std::optional<int64_t> SecondOf(int64_t first, int64_t most) {
+  FastSearchOptions options;
+  options.search.first_batch = first;
+  options.search.max_batch = most;
+  return FastSearch(options).SecondRecording();
+}
+
+TEST(FastSearchTest, ForeseesItsSecondRecording) {
+  EXPECT_EQ(SecondOf(8, 65536), 32);
+  EXPECT_EQ(SecondOf(24, 65536), 48);
+  EXPECT_EQ(SecondOf(8, 20), 20);
+  EXPECT_EQ(SecondOf(8, 8), 8);  // after 5
+  EXPECT_EQ(SecondOf(8, 1), std::nullopt);
+}
+
+TEST(FastSearchTest, ForeseesNothingOnceARecordingIsKnown) {
+  FastSearch search({});
+  Trial failed;
+  failed.batch = 8;
+  failed.outcome = TrialOutcome::kOutOfMemory;
+  search.AddRecording(failed, std::nullopt);
+  EXPECT_EQ(search.SecondRecording(), std::nullopt);
+  FastSearch known({});
+  known.AddKnownTrace(8, PlainProgram().TraceAt(8));
+  EXPECT_EQ(known.SecondRecording(), std::nullopt);
+}
+
 // Weights, their gradients and states take 120 MiB, a sample 24. The first step's
 // gradients and states are cut out of a free segment of 12 MiB a sample, so that
 // three such are held, besides the weights': 3 · 12 · 283 + 40 MiB, and 12 more

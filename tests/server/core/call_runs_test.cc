@@ -53,6 +53,7 @@ class SharingSession : public WorkerSession {
     return report;
   }
   void End() override {}
+  void Interrupt() override {}
   bool TakesOrders() const override { return true; }
 
   static CallPlan PlanOf(const std::string& name) {

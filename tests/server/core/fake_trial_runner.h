@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,8 +74,14 @@ class FakeTrialRunner : public TrialRunner {
   absl::StatusOr<std::unique_ptr<WorkerSession>> Begin(
       const SessionOrder& order, CancelSignal& cancel) override;
 
+  // Waits until the session of this number is interrupted.
+  void WaitForInterrupt(int number) {
+    std::unique_lock lock(mutex_);
+    ordered_.wait(lock, [&] { return interrupted_.contains(number); });
+  }
+
   // What sessions did, in order: the worker's number (from 1) and the order, such
-  // as `1 prepare`, `1 run 8`, `1 calls 3`, `1 end`, `1 killed`.
+  // as `1 prepare`, `1 run 8`, `1 calls 3`, `1 end`, `1 killed`, `1 interrupted`.
   std::vector<std::string> events() const {
     const std::lock_guard lock(mutex_);
     return events_;
@@ -132,6 +139,19 @@ class FakeTrialRunner : public TrialRunner {
     events_.push_back(std::to_string(number) + " " + what);
   }
 
+  void Interrupt(int number) {
+    Note(number, "interrupted");
+    {
+      const std::lock_guard lock(mutex_);
+      interrupted_.insert(number);
+    }
+    ordered_.notify_all();
+  }
+  bool IsInterrupted(int number) const {
+    const std::lock_guard lock(mutex_);
+    return interrupted_.contains(number);
+  }
+
   bool WaitUntilLetGo(const CancelSignal& cancel) {
     if (!gate_.is_open()) return !cancel.cancelled();
     std::array<pollfd, 2> wait = {
@@ -150,6 +170,7 @@ class FakeTrialRunner : public TrialRunner {
   std::condition_variable ordered_;
   std::vector<TrialOrder> orders_;
   std::vector<std::string> events_;  // under mutex_
+  std::set<int> interrupted_;        // under mutex_
   int sessions_ = 0;
   Calls calls_;
   Prepared prepared_;
@@ -184,6 +205,9 @@ class FakeWorkerSession : public WorkerSession {
       const TrialOrder& order, const OnWorkerProgress& on_progress) override {
     runner_.Note(number_, "run " + std::to_string(order.request.batch));
     auto result = runner_.Run(order, cancel_, on_progress);
+    if (runner_.IsInterrupted(number_)) {
+      result = absl::CancelledError("interrupted");
+    }
     const bool died =
         result.ok() && result->trial.outcome == TrialOutcome::kWorkerDied;
     if (!result.ok() || died || !order.request.stay) is_open_ = false;
@@ -205,6 +229,7 @@ class FakeWorkerSession : public WorkerSession {
     if (is_open_ && runner_.on_end_) runner_.on_end_(number_);
     if (std::exchange(is_open_, false)) runner_.Note(number_, "end");
   }
+  void Interrupt() override { runner_.Interrupt(number_); }
   bool TakesOrders() const override { return is_open_; }
 
  private:

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,6 +47,7 @@ class FastExecutionFixture : public ::testing::Test {
       step.peaks.reserved =
           Bytes(program_.StepBytes(batch) + program_.ScratchBytes(batch));
     }
+    const std::lock_guard lock(traces_mutex_);
     traces_[order.trace_path] = batch;
     return result;
   }
@@ -72,6 +74,7 @@ class FastExecutionFixture : public ::testing::Test {
               trials_.push_back(trial);
             },
         .read_trace = [this](const std::string& path) -> absl::StatusOr<Trace> {
+          const std::lock_guard lock(traces_mutex_);
           if (!traces_.contains(path)) {
             return absl::NotFoundError(path);
           }
@@ -99,6 +102,7 @@ class FastExecutionFixture : public ::testing::Test {
   std::optional<FakeTrialRunner> runner_;
   CancelSignal cancel_;
   std::vector<Trial> trials_;
+  std::mutex traces_mutex_;                // two workers may record at a time
   std::map<std::string, int64_t> traces_;  // batches, by path
   std::optional<FallBackKind> fall_back_;
 };

@@ -12,6 +12,7 @@
 namespace memplan {
 namespace {
 
+using ::memplan::testing::TrialThat;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -52,6 +53,12 @@ class FastOverlapTest : public ::memplan::testing::FastExecutionFixture {
     return ExecuteProbe(spec_, tools);
   }
 
+  std::vector<int64_t> BatchesOfTrials() const {
+    std::vector<int64_t> batches;
+    for (const Trial& trial : trials_) batches.push_back(trial.batch);
+    return batches;
+  }
+
   int workers_at_once_ = 2;
   int call_orders_ = 0;
   // What had happened when each trial was told.
@@ -64,7 +71,7 @@ TEST_F(FastOverlapTest, VerifiesWhileTheLastOperatorsAreRun) {
   ASSERT_TRUE(ending.plan);
   EXPECT_EQ(ending.plan->answer.safe_batch, 58);
   EXPECT_TRUE(ending.plan->verified);
-  EXPECT_THAT(runner_->batches(), ElementsAre(8, 32, 58));
+  EXPECT_THAT(BatchesOfTrials(), ElementsAre(8, 32, 58));
   EXPECT_EQ(trials_[2].purpose, TrialPurpose::kVerify);
   EXPECT_EQ(call_orders_, 2);
   // What the verifying worker held was read when it was alone.
@@ -73,11 +80,101 @@ TEST_F(FastOverlapTest, VerifiesWhileTheLastOperatorsAreRun) {
   EXPECT_EQ(runner_->events().back(), "2 end");
 }
 
-TEST_F(FastOverlapTest, TheVerifierRehearsesWhatTheRecorderRecords) {
+TEST_F(FastOverlapTest, BothRecordingsAreMadeAtTheSameTime) {
+  Make([this](const TrialOrder& order) {
+    // Neither ends before the other has begun.
+    if (order.request.batch <= 32) runner_->WaitForOrders(2);
+    return RunProgram(order);
+  });
+  const ProbeEnding ending = ExecuteWithRoom();
+  ASSERT_TRUE(ending.plan);
+  EXPECT_EQ(ending.plan->answer.safe_batch, 58);
+  EXPECT_THAT(BatchesOfTrials(), ElementsAre(8, 32, 58));
+  EXPECT_EQ(trials_[1].purpose, TrialPurpose::kRecord);
+  EXPECT_EQ(trials_[1].cap, MiB(768));  // under which it was recorded
+  EXPECT_EQ(trials_[2].cap, GiB(1));
+  EXPECT_THAT(runner_->events(),
+              AllOf(Contains("1 prepare"), Contains("1 run 8"),
+                    Contains("2 run 32"), Contains("2 prepare"),
+                    Contains("2 run 58"), Not(Contains("1 run 32"))));
+}
+
+TEST_F(FastOverlapTest, ARecordingThatWasRefusedMemoryIsMadeOnceMore) {
+  Make([this](const TrialOrder& order) -> absl::StatusOr<TrialResult> {
+    if (order.request.cap == GiB(1)) return RunProgram(order);
+    return TrialResult{TrialThat(TrialOutcome::kOutOfMemory, "full"), {}};
+  });
+  const ProbeEnding ending = ExecuteWithRoom();
+  ASSERT_TRUE(ending.plan);
+  EXPECT_EQ(ending.plan->answer.safe_batch, 58);
+  EXPECT_THAT(BatchesOfTrials(), ElementsAre(8, 32, 58));
+  EXPECT_EQ(trials_[1].cap, GiB(1));
+  EXPECT_THAT(runner_->events(),
+              AllOf(Contains("2 run 32"), Contains("1 run 32")));
+}
+
+// A convolution that went on without the scratch it was refused.
+TEST_F(FastOverlapTest, ARecordingThatWentOnWithoutMemoryIsMadeOnceMore) {
+  Make([this](const TrialOrder& order) {
+    auto result = RunProgram(order);
+    if (order.request.cap < GiB(1)) result->trial.steps[1].failed_requests = 1;
+    return result;
+  });
+  ASSERT_TRUE(ExecuteWithRoom().plan);
+  EXPECT_THAT(BatchesOfTrials(), ElementsAre(8, 32, 58));
+  EXPECT_EQ(trials_[1].cap, GiB(1));
+}
+
+// 64 MiB + 20 · 16 MiB + 32 MiB are too many for 32 as well.
+TEST_F(FastOverlapTest, WhatWasRecordedAheadIsNoTrialIfAnotherBatchIsWanted) {
+  spec_.limit.cap = MiB(416);
+  const ProbeEnding ending = ExecuteWithRoom();
+  ASSERT_TRUE(ending.plan);
+  EXPECT_EQ(ending.plan->answer.safe_batch, 20);
+  EXPECT_THAT(runner_->events(), Contains("2 run 32"));
+  for (const Trial& trial : trials_) {
+    EXPECT_EQ(trial.outcome, TrialOutcome::kFits) << trial.batch;
+    EXPECT_LE(trial.batch, 20);
+  }
+}
+
+TEST_F(FastOverlapTest, ARecordingAheadIsGivenUpWithTheFirst) {
+  Make([this](const TrialOrder& order) -> absl::StatusOr<TrialResult> {
+    if (order.request.batch == 32) {
+      runner_->WaitForInterrupt(2);
+    } else {
+      runner_->WaitForOrders(2);
+    }
+    TrialResult result{TrialThat(TrialOutcome::kOutOfMemory, "full"), {}};
+    result.trial.steps.resize(1);
+    result.trial.steps[0].failed_requests = 1;
+    return result;
+  });
+  const ProbeEnding ending = ExecuteWithRoom();
+  ASSERT_TRUE(ending.plan);
+  EXPECT_EQ(ending.plan->answer.end, SearchEnd::kDoesNotFit);
+  EXPECT_THAT(BatchesOfTrials(), ElementsAre(8, 1));
+  EXPECT_THAT(runner_->events(), Contains("2 interrupted"));
+}
+
+TEST_F(FastOverlapTest, AWorkerThatDiesAheadIsNobodysTrial) {
+  Make([this](const TrialOrder& order) -> absl::StatusOr<TrialResult> {
+    if (order.request.cap == GiB(1)) return RunProgram(order);
+    return TrialResult{TrialThat(TrialOutcome::kWorkerDied), {}};
+  });
+  const ProbeEnding ending = ExecuteWithRoom();
+  ASSERT_TRUE(ending.plan);
+  EXPECT_EQ(ending.plan->answer.safe_batch, 58);
+  EXPECT_THAT(BatchesOfTrials(), ElementsAre(8, 32, 58));
+}
+
+// With a budget it is not known yet what a second worker takes.
+TEST_F(FastOverlapTest, UnderABudgetNothingIsRecordedAhead) {
+  spec_.limit = {.cap = {}, .budget = GiB(1)};
+  context_ = MiB(32);
   ASSERT_TRUE(ExecuteWithRoom().plan);
   EXPECT_THAT(runner_->events(),
-              AllOf(Contains("1 prepare"), Contains("2 rehearse 8"),
-                    Contains("2 run 58")));
+              AllOf(Contains("1 run 8"), Contains("1 run 32")));
 }
 
 TEST_F(FastOverlapTest, HelpersAreThereWhereThereIsRoomAndGoneInTheEnd) {
@@ -101,14 +198,14 @@ TEST_F(FastOverlapTest, FewConvolutionsAreWorthNoHelper) {
 }
 
 // What ran before there would not be run as for the first time.
-TEST_F(FastOverlapTest, ABatchIsNotVerifiedWhereItWasRehearsed) {
+TEST_F(FastOverlapTest, ABatchIsNotVerifiedWhereItWasRecorded) {
   std::get<SearchOptions>(spec_.task).max_batch = 8;
   const ProbeEnding ending = ExecuteWithRoom();
   ASSERT_TRUE(ending.plan);
   EXPECT_EQ(ending.plan->answer.safe_batch, 8);
   EXPECT_THAT(runner_->events(),
-              AllOf(Contains("2 rehearse 8"), Contains("3 prepare"),
-                    Contains("3 run 8"), Not(Contains("2 run 8"))));
+              AllOf(Contains("1 run 5"), Contains("2 run 8"),
+                    Contains("3 prepare"), Contains("3 run 8")));
 }
 
 TEST_F(FastOverlapTest, RunsOneAfterTheOtherWhereCudnnChoosesByTheClock) {

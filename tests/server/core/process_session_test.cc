@@ -103,6 +103,53 @@ TEST_F(ProcessSessionTest, TakesOrderAfterOrderInOneProcess) {
   EXPECT_TRUE(std::filesystem::exists(temp_.Path("32.trace")));
 }
 
+TEST_F(ProcessSessionTest, PreparesAgainBetweenOrders) {
+  Begin();
+  EXPECT_EQ(Run(32).outcome, TrialOutcome::kFits);
+  session_->Prepare(Order(1), gpu::Preparation::kProgram);
+  EXPECT_THAT(session_->WaitUntilPrepared(), IsOk());
+  EXPECT_EQ(Run(58).outcome, TrialOutcome::kFits);
+  session_->Prepare(Order(1), gpu::Preparation::kProgram);
+  ExpectNoChild();
+  EXPECT_EQ(runner_->Counts().started, 1);
+  EXPECT_TRUE(std::filesystem::exists(temp_.Path("32.trace")));
+  EXPECT_TRUE(std::filesystem::exists(temp_.Path("58.trace")));
+}
+
+TEST_F(ProcessSessionTest, TellsAPreparationThatFailsAfterARunAsTheTrial) {
+  Begin("\"prepare\": \"dies by signal 9\"");
+  EXPECT_EQ(Run(32).outcome, TrialOutcome::kFits);
+  session_->Prepare(Order(1), gpu::Preparation::kProgram);
+  EXPECT_THAT(session_->WaitUntilPrepared(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("signal 9")));
+  EXPECT_EQ(Run(58).outcome, TrialOutcome::kWorkerDied);
+  EXPECT_FALSE(session_->TakesOrders());
+  EXPECT_FALSE(std::filesystem::exists(temp_.Path("58.trace")));
+}
+
+TEST_F(ProcessSessionTest, AnotherThreadInterruptsARun) {
+  Begin("\"32\": \"hangs on\"");
+  std::thread other([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    session_->Interrupt();
+  });
+  EXPECT_THAT(session_->Run(Order(32), [](const auto&) {}),
+              StatusIs(absl::StatusCode::kCancelled));
+  other.join();
+  EXPECT_FALSE(session_->TakesOrders());
+  ExpectNoChild();
+  EXPECT_EQ(runner_->Counts().cancelled, 1);
+  EXPECT_EQ(runner_->Counts().died, 0);
+}
+
+TEST_F(ProcessSessionTest, AnInterruptedSessionRunsNothing) {
+  Begin();
+  session_->Interrupt();
+  EXPECT_THAT(session_->Run(Order(8), [](const auto&) {}),
+              StatusIs(absl::StatusCode::kCancelled));
+  ExpectNoChild();
+}
+
 TEST_F(ProcessSessionTest, EndsWithARunThatIsTheLast) {
   Begin();
   EXPECT_EQ(Run(8, /*stay=*/false).outcome, TrialOutcome::kFits);
