@@ -34,20 +34,4 @@ std::vector<OuterCall> FindOuterCalls(const OutlinedTrace& outlined) {
   return calls;
 }
 
-size_t ConvolutionsOfAStep(const Trace& trace) {
-  PathTable paths;
-  const Outline outline = MakeOutline(trace, paths);
-  const std::vector<OuterCall> calls = FindOuterCalls({trace, outline});
-  size_t most = 0;
-  size_t of_phase = 0;
-  uint32_t at = 0;
-  for (const OuterCall& call : calls) {
-    for (; at < call.begin_event; ++at) {
-      if (trace.events[at].kind == EventKind::kPhase) of_phase = 0;
-    }
-    if (call.is_convolution) most = std::max(most, ++of_phase);
-  }
-  return most;
-}
-
 }  // namespace memplan

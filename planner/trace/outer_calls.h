@@ -31,10 +31,6 @@ struct OuterCall {
 // In order; calls do not overlap.
 std::vector<OuterCall> FindOuterCalls(const OutlinedTrace& outlined);
 
-// Outermost calls that are or hold a convolution, in the phase that has most: those
-// of a step.
-size_t ConvolutionsOfAStep(const Trace& trace);
-
 // Whether a mark of this name goes through the dispatcher: `aten::sum` does,
 // `AddBackward0`, `torch::autograd::AccumulateGrad` and `fused_mul_add` do not.
 bool IsOperatorName(std::string_view name);

@@ -12,7 +12,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/base/status_macros.h"
-#include "planner/trace/outer_calls.h"
 #include "server/base/thread_sharer.h"
 #include "server/devices/context_reading.h"
 #include "server/jobs/as_python_trains.h"
@@ -34,9 +33,11 @@ bool IsOfBisection(const Trial& trial) {
          trial.purpose == TrialPurpose::kNeighbour;
 }
 
+constexpr std::string_view kStepPhase = "step";
+
 // Where a worker's words for what it does are stages of their own.
 bool IsStage(std::string_view phase) {
-  return phase == "load" || phase == "step";
+  return phase == "load" || phase == kStepPhase;
 }
 
 // Behind the peaks; empty where no interval is named.
@@ -139,12 +140,11 @@ class FastExecution {
       if (recording.worker_version != prepared->worker_version) continue;
       auto trace = traces_.Read(recording.trace_path);
       if (!trace.ok()) continue;
-      NoticeConvolutions(*trace);
       search_->AddKnownTrace(recording.batch, *std::move(trace));
       context = std::max(context, recording.context.value_or(Bytes(0)));
     }
     trials_.ExpectContext(context);
-    if (wants_helpers_) workers_.HaveHelpers();
+    workers_.HaveHelpers();
     return std::nullopt;
   }
 
@@ -184,19 +184,10 @@ class FastExecution {
     if (trials_.trials().back().outcome != TrialOutcome::kFits) {
       workers_.DropRecordedAhead();
     }
-    std::optional<Trace> trace = LastTrace();
-    if (trace) NoticeConvolutions(*trace);
-    search_->AddRecording(trials_.trials().back(), std::move(trace));
+    search_->AddRecording(trials_.trials().back(), LastTrace());
     search_->SetCap(Cap());
     workers_.HaveVerifier();
-    // The planner and most likely a worker are busy: this is the time.
-    if (wants_helpers_) workers_.HaveHelpers();
     return std::nullopt;
-  }
-
-  void NoticeConvolutions(const Trace& trace) {
-    wants_helpers_ =
-        wants_helpers_ || ConvolutionsOfAStep(trace) >= kManyConvolutions;
   }
 
   // For whoever compares it with what the run shows.
@@ -352,6 +343,11 @@ class FastExecution {
               order, [&](const gpu::Progress& progress) {
                 on_progress(progress);
                 if (IsStage(progress.phase)) enter(progress.phase);
+                // Its first steps take as long as helpers take to start.
+                if (run.purpose == TrialPurpose::kRecord &&
+                    progress.phase == kStepPhase) {
+                  workers_.HaveHelpers();
+                }
                 if (progress.phase != kReportPhase) return;
                 // What the worker holds is about to be read: it is to be alone.
                 enter("wait for the other worker's end");
@@ -392,8 +388,6 @@ class FastExecution {
   }
 
   static constexpr int kCallAttempts = 2;
-  // In a step. Run alone they take longer than a helper takes to start.
-  static constexpr size_t kManyConvolutions = 24;
   // In a run, when all its steps are done.
   static constexpr std::string_view kReportPhase = "report";
 
@@ -406,7 +400,6 @@ class FastExecution {
   std::unique_ptr<FastSearch> search_;    // by Begin
   std::set<int64_t> batches_with_calls_;  // the search was told of them
   int begun_anew_ = 0;
-  bool wants_helpers_ = false;
   FastWorkers workers_;
 };
 

@@ -14,6 +14,8 @@
 // and counts only if it was refused nothing there. Where more have room,
 // helpers share the recorder's calls, of which a network of convolutions has
 // many: choosing among a library's algorithms keeps a core busy, not the device.
+// They start during the first recording, before its trace tells whether there are
+// many: they take as long to start as the recording takes.
 #ifndef MEMPLAN_SERVER_JOBS_FAST_WORKERS_H_
 #define MEMPLAN_SERVER_JOBS_FAST_WORKERS_H_
 

@@ -220,7 +220,11 @@ ProbeJobs::Options::Room Daemon::HoldRoom(const Probe& probe,
     return std::shared_ptr<void>(
         nullptr, [this, hold](void*) { admission_->EndHold(hold); });
   };
-  for (int workers = WorkersWithRoom(probe, device); workers > 1; --workers) {
+  // Each keeps a processor busy, and as much again in its driver.
+  const int of_processors =
+      std::max(2, static_cast<int>(std::thread::hardware_concurrency()) / 2);
+  for (int workers = std::min(WorkersWithRoom(probe, device), of_processors);
+       workers > 1; --workers) {
     const auto held = admission_->Hold(device, BytesForWorkers(probe, workers),
                                        false, holder);
     if (const auto* hold = std::get_if<int64_t>(&held)) {

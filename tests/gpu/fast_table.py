@@ -56,7 +56,7 @@ def row(cell):
     batches = ", ".join(trial[0] for trial in cell["trials"])
     ends = ", ".join(end.replace("_", " ") for end in cell["proof"].values())
     return (f"| {model} | {mode} as {run_as} | {cap} | {cell['batch']} | {cell['comfortable']} | "
-            f"{len(cell['trials'])}: {batches} | {cell['ooms']} | {cell['seconds']:.1f} | "
+            f"{len(cell['trials'])}: {batches} | {cell['ooms']} | {cell['from_create']:.1f} | "
             f"{told} | {ends} |")
 
 

@@ -76,15 +76,6 @@ TEST(OuterCallsTest, AreConvolutionsIfOneIsInside) {
   EXPECT_TRUE(calls[0].is_convolution);
 }
 
-TEST(OuterCallsTest, ConvolutionsAreCountedAStep) {
-  EXPECT_EQ(ConvolutionsOfAStep(SmallTrace("M load | O 1 aten::empty")), 0);
-  EXPECT_EQ(ConvolutionsOfAStep(SmallTrace(
-                "M step0 | O 1 aten::conv2d | O 2 aten::cudnn_convolution | "
-                "O 1 aten::relu | O 1 aten::convolution_backward | "
-                "M step1 | O 1 aten::conv2d | O 2 aten::cudnn_convolution")),
-            2);
-}
-
 TEST(OuterCallsTest, KnowOperatorsByTheirNames) {
   EXPECT_TRUE(IsOperatorName("aten::sum"));
   EXPECT_TRUE(IsOperatorName("mylib::fast_norm"));

@@ -179,7 +179,6 @@ TEST_F(FastOverlapTest, UnderABudgetNothingIsRecordedAhead) {
 
 TEST_F(FastOverlapTest, HelpersAreThereWhereThereIsRoomAndGoneInTheEnd) {
   workers_at_once_ = 4;
-  program_.convolutions = 24;
   const ProbeEnding ending = ExecuteWithRoom();
   ASSERT_TRUE(ending.plan);
   EXPECT_EQ(ending.plan->answer.safe_batch, 58);
@@ -190,11 +189,17 @@ TEST_F(FastOverlapTest, HelpersAreThereWhereThereIsRoomAndGoneInTheEnd) {
               AllOf(Contains("3 end"), Contains("4 end")));
 }
 
-TEST_F(FastOverlapTest, FewConvolutionsAreWorthNoHelper) {
-  workers_at_once_ = 4;
-  program_.convolutions = 23;
+TEST_F(FastOverlapTest, HelpersStartDuringTheFirstRecording) {
+  workers_at_once_ = 3;
+  Make([this](const TrialOrder& order) {
+    if (order.request.batch == 8) {
+      const auto events = runner_->events();
+      EXPECT_THAT(events, Contains("3 open libraries"));
+    }
+    return RunProgram(order);
+  });
+  runner_->set_progress({{"load", 0}, {"step", 0}, {"report", kSteps}});
   ASSERT_TRUE(ExecuteWithRoom().plan);
-  EXPECT_THAT(runner_->events(), Not(Contains("3 open libraries")));
 }
 
 // What ran before there would not be run as for the first time.

@@ -26,7 +26,6 @@ struct SampleProgram {
   int64_t sample = MiB(16).count();
   int64_t scratch = MiB(32).count();  // 0: there is no convolution
   int64_t scratch_until = INT64_MAX;  // the largest batch that has scratch
-  int convolutions = 1;  // each after the other, if there is scratch
 
   int64_t StepBytes(int64_t batch) const { return base + batch * sample; }
   int64_t ScratchBytes(int64_t batch) const {
@@ -93,9 +92,9 @@ inline Trace SampleTrace(const SampleProgram& program, int64_t batch,
     trace.Phase(absl::StrCat("step", step));
     trace.Operator("aten::linear");
     trace.Alloc(program.StepBytes(batch), kBlock);
-    for (int i = 1; i <= program.convolutions && program.scratch > 0; ++i) {
+    if (program.scratch > 0) {
       trace.Operator("aten::convolution");
-      trace.Signed(absl::StrCat("\tfloat32[", batch, ",", i, "]{", i, ",1}"));
+      trace.Signed(absl::StrCat("\tfloat32[", batch, ",1]{1,1}"));
       if (program.ScratchBytes(batch) > 0) {
         trace.Alloc(program.ScratchBytes(batch), kScratch);
         trace.Free(kScratch);
