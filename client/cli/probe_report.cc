@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/attribution_words.h"
 #include "client/cli/step_words.h"
 #include "client/cli/table.h"
 #include "client/cli/warm_up_words.h"
@@ -201,9 +202,15 @@ void AddQuantities(Table& table, const v1::Probe& probe) {
                                     plan.fragmentation_ratio() * 100)
                   : "");
   table.AddRow({"peak in", StepWords(probe.spec(), plan.peak_step())});
+  if (plan.has_peak_request()) {
+    table.AddRow({"peak made by", RequestWords(plan.peak_request())});
+  }
   AddSteadyPeak(table, plan);
   if (const std::string words = WarmUpWords(probe); !words.empty()) {
     table.AddRow({"warm-up", words});
+  }
+  if (plan.has_contents_dependence()) {
+    table.AddRow({"contents", ContentsWords(plan.contents_dependence())});
   }
 }
 
@@ -221,6 +228,27 @@ std::string OptimizerNote(const v1::Probe& probe) {
   return absl::StrCat(
       "the peaks are of libtorch's C++ optimizer; those of yours",
       ImplementationWords(asked), " may be higher, so leave room for it");
+}
+
+// What the answer was refused and went on without; without an answer, what the
+// smallest batch that failed was refused.
+void AddRefused(Table& table, const v1::Probe& probe) {
+  const v1::Plan& plan = probe.plan();
+  const v1::Trial* smallest = nullptr;
+  for (const v1::Trial& trial : probe.trials()) {
+    const bool counts =
+        plan.verdict() == v1::PLAN_VERDICT_DOES_NOT_FIT
+            ? trial.outcome() == v1::TRIAL_OUTCOME_OUT_OF_MEMORY
+            : trial.number() == plan.peak_allocated().trial_number();
+    if (counts && trial.has_refused_request() &&
+        (smallest == nullptr || trial.batch() < smallest->batch())) {
+      smallest = &trial;
+    }
+  }
+  if (smallest == nullptr) return;
+  table.AddRow(
+      {"refused", absl::StrCat(RequestWords(smallest->refused_request()),
+                               ", at batch ", smallest->batch())});
 }
 
 std::string PlanReport(const v1::Probe& probe) {
@@ -252,6 +280,7 @@ std::string PlanReport(const v1::Probe& probe) {
   } else if (!plan.limit_message().empty()) {
     table.AddRow({"because", plan.limit_message()});
   }
+  AddRefused(table, probe);
   table.AddRow({"found", MethodWords(plan)});
   table.AddRow({"trials", absl::StrCat(plan.trial_count(), ", of which ",
                                        plan.out_of_memory_count(),
@@ -291,6 +320,24 @@ std::vector<std::string> TrialRow(const v1::Trial& trial) {
                         trial.fragmentation_bytes()),
           absl::StrCat(trial.allocation_retries()),
           DurationWords(trial.duration())};
+}
+
+// Lines below the table.
+std::string AttributionNotes(const v1::Trial& trial) {
+  std::string notes;
+  const auto add = [&](const char* what, const std::string& words) {
+    absl::StrAppend(&notes, "batch ", trial.batch(), ": ", what, words, "\n");
+  };
+  if (trial.has_peak_request()) {
+    add("peak made by ", RequestWords(trial.peak_request()));
+  }
+  if (trial.has_refused_request()) {
+    add("refused ", RequestWords(trial.refused_request()));
+  }
+  if (trial.has_contents_dependence()) {
+    add("", ContentsWords(trial.contents_dependence()));
+  }
+  return notes;
 }
 
 // A batch whose worker died is run again: its last trial decides.
@@ -333,6 +380,7 @@ std::string TrialTable(const v1::Probe& probe) {
       absl::StrAppend(&notes, "batch ", trial.batch(), ": ",
                       PrintableText(trial.message()), "\n");
     }
+    absl::StrAppend(&notes, AttributionNotes(trial));
   }
   return table.Text() + notes;
 }

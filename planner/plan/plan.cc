@@ -106,6 +106,21 @@ void FillQuantities(std::span<const Trial> trials, Plan& plan) {
   }
 }
 
+// What the trial of the allocated peak shows beside its figures.
+void FillAttribution(std::span<const Trial> trials, Plan& plan) {
+  if (!plan.peak_allocated) return;
+  const Trial& trial = trials[plan.peak_allocated->trial_number - 1];
+  plan.peak_request = trial.peak_request;
+  plan.contents_dependence = trial.contents_dependence;
+  if (!plan.contents_dependence || !plan.predicted ||
+      !plan.predicted->safe_interval) {
+    return;
+  }
+  PeakInterval& interval = *plan.predicted->safe_interval;
+  interval.allocated.most += plan.contents_dependence->at_peak;
+  interval.reserved.most += plan.contents_dependence->at_peak;
+}
+
 // How `batch` would end; nothing if it was not replayed.
 std::optional<Neighbour> Predicted(const PredictedAnswer& predicted,
                                    int64_t batch) {
@@ -162,6 +177,7 @@ Plan MakePlan(const SearchAnswer& answer, std::span<const Trial> trials,
   plan.predicted = std::move(predicted);
   if (answer.safe_batch == 0) return plan;
   FillQuantities(trials, plan);
+  FillAttribution(trials, plan);
   plan.neighbours = Neighbours(trials, answer.safe_batch, plan.predicted);
   return plan;
 }

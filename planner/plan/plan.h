@@ -52,6 +52,10 @@ struct Plan {
   std::optional<Quantity> fragmentation;
   std::optional<double> fragmentation_ratio;  // fragmentation / peak reserved
   int peak_step = -1;
+  // Of the trial that shows the allocated peak.
+  std::optional<AttributedRequest> peak_request;
+  // The interval of what was predicted is as much wider above.
+  std::optional<ContentsDependence> contents_dependence;
   std::vector<Neighbour>
       neighbours;  // N−2 … N+2 without N, those that were run or predicted
   // What was predicted; none if the answer was bisected.

@@ -54,7 +54,8 @@ struct PredictedAnswer {
   PredictedBatch safe;
   PredictedBatch comfortable;
   // Of the peaks of `safe`: zero wide where its verifying run was recorded, else
-  // as wide as shape_estimate makes it. None without a safe batch, without
+  // as wide as shape_estimate makes it; a plan widens it above by what depends on
+  // contents (ContentsDependence). None without a safe batch, without
   // segments, or of traces that are not as run (FastSearchOptions).
   std::optional<PeakInterval> safe_interval;
   // The smallest that fails; batch 0: none up to the largest allowed.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/base/bytes.h"
+#include "planner/plan/attribution.h"
 
 namespace memplan {
 
@@ -87,6 +88,12 @@ struct Trial {
   double seconds = 0;  // from the worker's start to its end
   int64_t trace_events = 0;
   bool trace_overflowed = false;
+  // By the trace, if it is whole: the request that made the requested peak; and
+  // the refused one that ended a trial out of memory, else the largest that was
+  // refused and made up for.
+  std::optional<AttributedRequest> peak_request;
+  std::optional<AttributedRequest> refused_request;
+  std::optional<ContentsDependence> contents_dependence;  // none: it does not
   friend bool operator==(const Trial&, const Trial&) = default;
 };
 

@@ -78,6 +78,35 @@ void SetQuantities(const Plan& plan, v1::Plan& proto) {
   }
 }
 
+v1::AttributedRequest ToProto(const AttributedRequest& request) {
+  v1::AttributedRequest proto;
+  proto.set_bytes(request.bytes.count());
+  proto.set_phase(request.phase);
+  proto.set_operator_name(request.operator_name);
+  proto.set_innermost_name(request.innermost_name);
+  return proto;
+}
+
+v1::ContentsDependence ToProto(const ContentsDependence& contents) {
+  v1::ContentsDependence proto;
+  for (const std::string& name : contents.operator_names) {
+    proto.add_operator_names(name);
+  }
+  proto.set_at_peak_bytes(contents.at_peak.count());
+  return proto;
+}
+
+// Of a trial and of a plan alike.
+template <typename From, typename To>
+void SetAttribution(const From& from, To& to) {
+  if (from.peak_request) {
+    *to.mutable_peak_request() = ToProto(*from.peak_request);
+  }
+  if (from.contents_dependence) {
+    *to.mutable_contents_dependence() = ToProto(*from.contents_dependence);
+  }
+}
+
 }  // namespace
 
 v1::Trial ToProto(const Trial& trial, int number) {
@@ -103,6 +132,10 @@ v1::Trial ToProto(const Trial& trial, int number) {
   proto.set_trace_overflowed(trial.trace_overflowed);
   if (const std::optional<Bytes> fragmentation = Fragmentation(trial)) {
     proto.set_fragmentation_bytes(fragmentation->count());
+  }
+  SetAttribution(trial, proto);
+  if (trial.refused_request) {
+    *proto.mutable_refused_request() = ToProto(*trial.refused_request);
   }
   return proto;
 }
@@ -138,6 +171,7 @@ v1::Plan ToProto(const Plan& plan) {
   proto.set_fall_back_reason(plan.fall_back_reason);
   proto.set_recording_trials(plan.recording_trials);
   if (plan.predicted) *proto.mutable_prediction() = ToProto(*plan.predicted);
+  SetAttribution(plan, proto);
   return proto;
 }
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "server/store/attribution_codec.h"
 #include "server/store/json_record.h"
 #include "server/store/prediction_codec.h"
 
@@ -194,6 +195,11 @@ json TrialToJson(const Trial& trial) {
               [](int64_t batch) { return json(batch); });
   PutOptional(object, "context_bytes", trial.context, BytesToJson);
   PutOptional(object, "cap_bytes", trial.cap, BytesToJson);
+  PutOptional(object, "peak_request", trial.peak_request, AttributedToJson);
+  PutOptional(object, "refused_request", trial.refused_request,
+              AttributedToJson);
+  PutOptional(object, "contents_dependence", trial.contents_dependence,
+              ContentsToJson);
   return object;
 }
 
@@ -219,6 +225,11 @@ Trial TrialFromJson(const json& object) {
   trial.traced_batch = GetOptional(object, "traced_batch", Int64FromJson);
   trial.context = GetOptional(object, "context_bytes", BytesFromJson);
   trial.cap = GetOptional(object, "cap_bytes", BytesFromJson);
+  trial.peak_request = GetOptional(object, "peak_request", AttributedFromJson);
+  trial.refused_request =
+      GetOptional(object, "refused_request", AttributedFromJson);
+  trial.contents_dependence =
+      GetOptional(object, "contents_dependence", ContentsFromJson);
   return trial;
 }
 
@@ -251,6 +262,9 @@ json PlanToJson(const Plan& plan) {
   PutOptional(object, "fragmentation", plan.fragmentation, QuantityToJson);
   PutOptional(object, "fragmentation_ratio", plan.fragmentation_ratio,
               [](double ratio) { return json(ratio); });
+  PutOptional(object, "peak_request", plan.peak_request, AttributedToJson);
+  PutOptional(object, "contents_dependence", plan.contents_dependence,
+              ContentsToJson);
   return object;
 }
 
@@ -282,6 +296,9 @@ Plan PlanFromJson(const json& object) {
   plan.fragmentation = quantity("fragmentation");
   plan.fragmentation_ratio =
       GetOptional(object, "fragmentation_ratio", DoubleFromJson);
+  plan.peak_request = GetOptional(object, "peak_request", AttributedFromJson);
+  plan.contents_dependence =
+      GetOptional(object, "contents_dependence", ContentsFromJson);
   return plan;
 }
 

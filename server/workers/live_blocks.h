@@ -20,20 +20,29 @@ class LiveBlocks {
   explicit LiveBlocks(size_t max_blocks) : max_blocks_(max_blocks) {}
 
   // Takes a block in at kAlloc and out at kFree; passes over other events.
+  // `of_contents`: a block that comes in may be larger with other contents.
   // kInvalidArgument, in words that go on after "record N", if the record cannot
   // follow on those before.
-  absl::Status Apply(const gpu::TraceRecord& record);
+  absl::Status Apply(const gpu::TraceRecord& record, bool of_contents = false);
 
   // The largest sum of requested bytes so far.
   Bytes peak() const { return peak_; }
+  // Of what is live now.
+  Bytes of_contents() const { return of_contents_; }
 
  private:
-  absl::Status Add(const gpu::TraceRecord& record);
+  struct Block {
+    Bytes bytes;
+    bool of_contents = false;
+  };
+
+  absl::Status Add(const gpu::TraceRecord& record, bool of_contents);
   absl::Status Remove(const gpu::TraceRecord& record);
 
   const size_t max_blocks_;
-  std::unordered_map<uint64_t, Bytes> by_address_;
+  std::unordered_map<uint64_t, Block> by_address_;
   Bytes live_;
+  Bytes of_contents_;
   Bytes peak_;
 };
 

@@ -461,6 +461,15 @@ void ProcessSession::KeepTrace(const TrialOrder& order, Trial& trial) const {
   }
   trial.trace_events = static_cast<int64_t>(summary->header.record_count);
   trial.trace_overflowed = summary->overflowed();
+  // Of a trace that lacks its end the peak may lie there.
+  if (!trial.trace_overflowed) {
+    trial.peak_request = summary->attribution.peak;
+    // What ended it is the last; what was made up for may have been larger.
+    trial.refused_request = trial.outcome == TrialOutcome::kOutOfMemory
+                                ? summary->attribution.last_refused
+                                : summary->attribution.largest_refused;
+    trial.contents_dependence = summary->attribution.contents;
+  }
   const Bytes reported = TrialPeaks(trial).requested;
   if (trial.outcome == TrialOutcome::kFits && !trial.trace_overflowed &&
       summary->peak_requested != reported) {

@@ -71,11 +71,13 @@ absl::Status CheckHeader(const TraceHeader& header, uint64_t file_size) {
   return absl::OkStatus();
 }
 
-// The names must fill their bytes exactly.
-absl::Status CheckNames(int file, const TraceHeader& header) {
+// The names, which must fill their bytes exactly.
+absl::StatusOr<std::vector<std::string>> ReadNames(int file,
+                                                   const TraceHeader& header) {
   std::vector<char> names(header.name_bytes);
   MEMPLAN_RETURN_IF_ERROR(
       ReadAt(file, kTraceNamesOffset, names.data(), names.size()));
+  std::vector<std::string> read;
   size_t at = 0;
   for (uint32_t i = 0; i < header.name_count; ++i) {
     uint16_t length = 0;
@@ -87,10 +89,11 @@ absl::Status CheckNames(int file, const TraceHeader& header) {
     if (names.size() - at < length) {
       return Damaged(absl::StrCat("name ", i, " passes the others' end"));
     }
+    read.emplace_back(names.data() + at, length);
     at += length;
   }
   if (at != names.size()) return Damaged("bytes are left after its names");
-  return absl::OkStatus();
+  return read;
 }
 
 absl::Status CheckRecord(const TraceRecord& record, uint32_t name_count) {
@@ -105,9 +108,12 @@ absl::Status CheckRecord(const TraceRecord& record, uint32_t name_count) {
   return absl::OkStatus();
 }
 
-// Checks every record and returns the largest sum of live bytes.
-absl::StatusOr<Bytes> CheckRecords(int file, const TraceHeader& header) {
+// Checks every record and takes into `summary` what they show.
+absl::Status ReadRecords(int file, const std::vector<std::string>& names,
+                         TraceSummary& summary) {
+  const TraceHeader& header = summary.header;
   LiveBlocks live(kMaxLiveBlocks);
+  TraceAttribution attribution(names);
   std::vector<TraceRecord> records;
   for (uint64_t first = 0; first < header.record_count;
        first += records.size()) {
@@ -118,14 +124,21 @@ absl::StatusOr<Bytes> CheckRecords(int file, const TraceHeader& header) {
                records.data(), records.size() * sizeof(TraceRecord)));
     for (size_t i = 0; i < records.size(); ++i) {
       absl::Status status = CheckRecord(records[i], header.name_count);
-      if (status.ok()) status = live.Apply(records[i]);
+      if (status.ok()) {
+        attribution.Apply(records[i]);
+        status = live.Apply(records[i], attribution.IsOfContents());
+      }
       if (!status.ok()) {
         return Damaged(absl::StrCat("record ", first + i, " ",
                                     std::string(status.message())));
       }
+      if (live.peak() == summary.peak_requested) continue;
+      summary.peak_requested = live.peak();
+      attribution.TakePeak(records[i], live.of_contents());
     }
   }
-  return live.peak();
+  summary.attribution = attribution.Take();
+  return absl::OkStatus();
 }
 
 // Copies `size` bytes at `offset` to the same place in `to`.
@@ -180,9 +193,9 @@ absl::StatusOr<TraceSummary> TraceMemory::Read() const {
   MEMPLAN_RETURN_IF_ERROR(
       ReadAt(file_.get(), 0, &summary.header, sizeof(summary.header)));
   MEMPLAN_RETURN_IF_ERROR(CheckHeader(summary.header, size_));
-  MEMPLAN_RETURN_IF_ERROR(CheckNames(file_.get(), summary.header));
-  MEMPLAN_ASSIGN_OR_RETURN(summary.peak_requested,
-                           CheckRecords(file_.get(), summary.header));
+  MEMPLAN_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                           ReadNames(file_.get(), summary.header));
+  MEMPLAN_RETURN_IF_ERROR(ReadRecords(file_.get(), names, summary));
   return summary;
 }
 

@@ -13,6 +13,7 @@
 #include "cuda/worker/messages/trace_layout.h"
 #include "planner/base/bytes.h"
 #include "server/base/descriptor.h"
+#include "server/workers/trace_attribution.h"
 
 namespace memplan {
 
@@ -22,6 +23,7 @@ struct TraceSummary {
   // The largest sum of requested bytes live at one moment; of an overflowed
   // trace, as far as it goes.
   Bytes peak_requested;
+  Attribution attribution;  // likewise
 
   bool overflowed() const {
     return header.records_lost > 0 || header.names_lost > 0;

@@ -77,6 +77,20 @@ class ModelCasesTest(IntegrationTest):
             kept[contents] = self.peak(trial)
         self.assertGreaterEqual(kept["ones"] - kept["zeros"], 512 * 256 * 4)
 
+    def test_case_21_a_peak_that_depends_on_contents_is_told_with_how_much(self):
+        kept = ["float32[B,256]", "bool[B,256]{ones}"]
+        trial, = self.profile("kept", kept, [512])
+        contents = trial["contents_dependence"]
+        self.assertIn("aten::nonzero", contents["operator_names"])
+        self.assertGreaterEqual(int(contents["at_peak_bytes"]), 512 * 256 * 4)
+        plain, = self.profile("waves", ["float32[B,4]"], [512])
+        self.assertNotIn("contents_dependence", plain)
+        shown = self.memplan("profile", pathlib.Path(MODELS) / "kept.pt", "--input", kept[0],
+                             "--input", kept[1], "--batches", "512", "--device", "cpu", "--cap",
+                             "1GiB")[0]
+        self.assertRegex(shown, "batch 512: what aten::.* gives is as large as the inputs' contents")
+        self.assertIn("ask for the worst", shown)
+
     def test_case_28_a_baked_batch_is_told_at_the_first_mismatch(self):
         probe = self.ask("probe", "baked_batch", ["float32[B,16]"])
         self.assertEqual(probe["plan"]["verdict"], "PLAN_VERDICT_FIXED_BATCH")
@@ -99,6 +113,18 @@ class ModelCasesTest(IntegrationTest):
         peaks = [self.peak(self.profile(*waves, [4096], mode)[0])
                  for mode in ("--infer", "--infer-grad")]
         self.assertLess(peaks[0] * 1.5, peaks[1])
+
+    def test_case_43_who_makes_the_peak_and_who_is_refused_is_named(self):
+        images = ("image_head", ["float32[B,3,64,64]"])
+        trial, = self.profile(*images, [64])
+        request = trial["peak_request"]
+        self.assertRegex(request["operator_name"], "^aten::")
+        self.assertEqual(request["phase"], "step0/forward")
+        self.assertGreater(int(request["bytes"]), 0)
+        self.assertNotIn("refused_request", trial)
+        refused, = self.profile(*images, [64], cap=self.peak(trial) - 512)
+        self.assertEqual(refused["outcome"], "TRIAL_OUTCOME_OUT_OF_MEMORY")
+        self.assertRegex(refused["refused_request"]["operator_name"], "^aten::")
 
     def test_case_45_and_68_other_batches_are_part_of_the_verification(self):
         images = ("image_head", ["float32[B,3,64,64]"])

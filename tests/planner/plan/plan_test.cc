@@ -90,6 +90,28 @@ TEST(MakePlanTest, TellsTheWarmUpOfTheTrialWithTheSteadyPeak) {
             (WarmUp{.steps = 2, .trial_number = 1}));
 }
 
+TEST(MakePlanTest, NamesWhoMadeThePeakOfTheAnswer) {
+  Trial small = Ran(8, TrialPurpose::kRecord, PeaksOf(9, 9, 9, 9));
+  small.peak_request = {Bytes(9), "step0/forward", "aten::conv2d", ""};
+  Trial answer = Ran(20, TrialPurpose::kVerify, PeaksOf(20, 20, 20, 20));
+  answer.peak_request = {Bytes(20), "step1/backward", "aten::mm", ""};
+  const Plan plan = MakePlan(Found(20), std::vector<Trial>{small, answer});
+  EXPECT_EQ(plan.peak_request, answer.peak_request);
+  EXPECT_FALSE(plan.contents_dependence);
+}
+
+// The run itself leaves the interval zero wide, but was of its own contents.
+TEST(MakePlanTest, WidensTheIntervalByWhatDependsOnContents) {
+  Trial answer = Ran(20, TrialPurpose::kVerify, PeaksOf(20, 20, 20, 24));
+  answer.contents_dependence = {{"aten::nonzero"}, Bytes(5)};
+  PredictedAnswer predicted;
+  predicted.safe_interval = {{Bytes(20), Bytes(20)}, {Bytes(24), Bytes(24)}};
+  const Plan plan = MakePlan(Found(20), std::vector<Trial>{answer}, predicted);
+  EXPECT_EQ(plan.contents_dependence, answer.contents_dependence);
+  EXPECT_EQ(plan.predicted->safe_interval,
+            (PeakInterval{{Bytes(20), Bytes(25)}, {Bytes(24), Bytes(29)}}));
+}
+
 TEST(MakePlanTest, LeavesReservedUnsetWhereThereIsNone) {
   std::vector<Trial> trials = {TrialOf(7, kFits)};
   trials[0].load_peaks = PeaksOf(5, 5, 5);

@@ -58,6 +58,10 @@ Trial TrainedTrial() {
   trial.trace_events = 99;
   trial.trace_overflowed = true;
   trial.end_class = "launch-limit";
+  trial.peak_request = {Bytes(300), "step0/backward", "aten::mm", "aten::mm"};
+  trial.refused_request = {Bytes(400), "step0/forward", "aten::conv2d",
+                           "aten::cudnn_convolution"};
+  trial.contents_dependence = {{"aten::nonzero"}, Bytes(50)};
   return trial;
 }
 
@@ -101,6 +105,22 @@ TEST(TrialToProtoTest, CarriesEverything) {
                 trace_events: 99
                 trace_overflowed: true
                 end_class: "launch-limit"
+                peak_request {
+                  bytes: 300
+                  phase: "step0/backward"
+                  operator_name: "aten::mm"
+                  innermost_name: "aten::mm"
+                }
+                refused_request {
+                  bytes: 400
+                  phase: "step0/forward"
+                  operator_name: "aten::conv2d"
+                  innermost_name: "aten::cudnn_convolution"
+                }
+                contents_dependence {
+                  operator_names: "aten::nonzero"
+                  at_peak_bytes: 50
+                }
                 fragmentation_bytes: 3072
               )pb"));
 }

@@ -36,6 +36,10 @@ inline Trial SampleTrial() {
   trial.trace_events = int64_t{1} << 40;
   trial.trace_overflowed = true;
   trial.end_class = "fragmentation";
+  trial.peak_request = {GiB(2), "step0/forward", "aten::conv2d",
+                        "aten::cudnn_convolution"};
+  trial.refused_request = {GiB(48), "step1/forward", "aten::linear", ""};
+  trial.contents_dependence = {{"aten::nonzero"}, MiB(7)};
   return trial;
 }
 

@@ -93,6 +93,46 @@ TEST_F(TraceMemoryTest, TellsTheLargestSumOfLiveBytes) {
   EXPECT_FALSE(summary->overflowed());
 }
 
+// 100 by nobody, then 50 and 40 of forward behind a nonzero, of which 50 go before
+// the peak: 100 + 40 + 30.
+TEST_F(TraceMemoryTest, TellsWhoMadeThePeakAndWhatOfItHangsOnContents) {
+  Name("step0/forward");   // 2
+  Name("aten::nonzero");   // 3
+  Name("aten::linear");    // 4
+  Name("step0/backward");  // 5
+  const auto in = [](TraceRecord record, uint16_t depth) {
+    record.depth = depth;
+    return record;
+  };
+  records_ = {
+      Record(TraceEvent::kAlloc, 0x1000, 100),
+      Record(TraceEvent::kPhase, 0, 0, 2),
+      in(Record(TraceEvent::kOperator, 0, 0, 3), 1),
+      in(Record(TraceEvent::kAlloc, 0x2000, 50, 3), 1),
+      in(Record(TraceEvent::kOperator, 0, 0, 4), 1),
+      Record(TraceEvent::kFree, 0x2000, 50),
+      in(Record(TraceEvent::kAlloc, 0x3000, 40, 4), 1),
+      in(Record(TraceEvent::kFailedRequest, 0, 512, 4), 1),
+      Record(TraceEvent::kPhase, 0, 0, 5),
+      in(Record(TraceEvent::kOperator, 0, 0, 4), 1),
+      in(Record(TraceEvent::kAlloc, 0x4000, 30, 4), 1),
+      Record(TraceEvent::kFree, 0x3000, 40),
+  };
+  header_.record_count = records_.size();
+  const auto summary = Read();
+  ASSERT_THAT(summary, IsOk());
+  EXPECT_EQ(summary->peak_requested, Bytes(170));
+  const Attribution& attribution = summary->attribution;
+  EXPECT_EQ(attribution.peak,
+            (AttributedRequest{Bytes(30), "step0/backward", "aten::linear",
+                               "aten::linear"}));
+  EXPECT_EQ(attribution.last_refused,
+            (AttributedRequest{Bytes(512), "step0/forward", "aten::linear",
+                               "aten::linear"}));
+  EXPECT_EQ(attribution.contents,
+            (ContentsDependence{{"aten::nonzero"}, Bytes(40)}));
+}
+
 TEST_F(TraceMemoryTest, TellsThatRecordsOrNamesWereLost) {
   header_.records_lost = 1;
   EXPECT_TRUE(Read()->overflowed());
