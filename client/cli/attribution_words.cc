@@ -38,7 +38,7 @@ std::string ContentsWords(const v1::ContentsDependence& contents) {
       "what ", PrintableText(absl::StrJoin(contents.operator_names(), ", ")),
       " gives is as large as the inputs' contents have it; ",
       contents.at_peak_bytes() == 0
-          ? "none of it was held at the peak"
+          ? "none of it was held at the peak of these"
           : absl::StrCat("with others about ",
                          BytesWords(contents.at_peak_bytes()),
                          " more, or above, may be needed"),

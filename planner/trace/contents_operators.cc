@@ -8,16 +8,12 @@ namespace memplan {
 namespace {
 
 // Those that torch tags as of a dynamic output shape, and torchvision's.
-constexpr std::array<std::string_view, 10> kOfContents = {
-    "aten::_unique",
-    "aten::_unique2",
-    "aten::bincount",
-    "aten::masked_select",
-    "aten::nonzero",
-    "aten::nonzero_numpy",
-    "aten::unique_consecutive",
-    "aten::unique_dim",
-    "aten::unique_dim_consecutive",
+constexpr std::array<std::string_view, 11> kOfContents = {
+    "aten::_ctc_loss",     "aten::_unique",
+    "aten::_unique2",      "aten::bincount",
+    "aten::masked_select", "aten::nonzero",
+    "aten::nonzero_numpy", "aten::unique_consecutive",
+    "aten::unique_dim",    "aten::unique_dim_consecutive",
     "torchvision::nms"};
 
 // Of one number it only copies; of a tensor of numbers it asks itself for the

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <spdlog/spdlog.h>
+#include <string.h>
 #include <sys/wait.h>
 
 // glibc 2.36's header does not say that these are C functions.
@@ -126,7 +127,21 @@ absl::StatusOr<pid_t> Spawn(const ChildCommand& command,
   return pid;
 }
 
+std::string SignalName(int number) {
+  const char* name = sigdescr_np(number);
+  return name != nullptr ? name : "unknown";
+}
+
 }  // namespace
+
+std::string EndText(const ChildEnd& end) {
+  if (!end.by_signal) return absl::StrCat("ended with exit code ", end.number);
+  return absl::StrCat(
+      "was killed by signal ", end.number, " (", SignalName(end.number), ")",
+      end.number == SIGKILL ? ", as the system does when the host's memory is "
+                              "full"
+                            : "");
+}
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
     const ChildCommand& command) {

@@ -36,6 +36,9 @@ struct ChildEnd {
   friend bool operator==(const ChildEnd&, const ChildEnd&) = default;
 };
 
+// `ended with exit code 3`, `was killed by signal 9 (Killed), as …`.
+std::string EndText(const ChildEnd& end);
+
 // Not thread-safe.
 class ChildProcess {
  public:

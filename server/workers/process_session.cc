@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <spdlog/spdlog.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -30,20 +29,6 @@ constexpr int kExitNotLoaded = 127;
 
 std::string SecondsText(Clock::duration duration) {
   return absl::StrCat(std::chrono::duration<double>(duration).count(), " s");
-}
-
-std::string SignalName(int number) {
-  const char* name = sigdescr_np(number);
-  return name != nullptr ? name : "unknown";
-}
-
-std::string EndText(const ChildEnd& end) {
-  if (!end.by_signal) return absl::StrCat("ended with exit code ", end.number);
-  return absl::StrCat(
-      "was killed by signal ", end.number, " (", SignalName(end.number), ")",
-      end.number == SIGKILL ? ", as the system does when the host's memory is "
-                              "full"
-                            : "");
 }
 
 // What the worker itself sees of its device: other processes' memory counts as

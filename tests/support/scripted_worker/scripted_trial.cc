@@ -290,6 +290,8 @@ class ScriptedTrial {
                   .step_bytes = BytesOfSteps(request_.steps),
                   .scratch_bytes = ScratchBytes(),
                   .batch = request_.batch});
+    } else {
+      WriteNoTrace(gpu::kTraceDescriptor);
     }
   }
 

@@ -123,6 +123,11 @@ void WriteTrace(int descriptor, const ScriptedTrace& trace) {
   text.WriteTo(descriptor);
 }
 
+void WriteNoTrace(int descriptor) {
+  const TraceHeader header = {};
+  WriteAt(descriptor, &header, sizeof(header), 0);
+}
+
 void WriteWildTraceHeader(int descriptor) {
   TraceHeader header = EmptyHeader();
   header.name_count = UINT32_MAX;

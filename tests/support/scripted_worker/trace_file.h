@@ -19,6 +19,9 @@ struct ScriptedTrace {
 // takes its bytes. The convolution has a signature.
 void WriteTrace(int descriptor, const ScriptedTrace& trace);
 
+// As before anything was written: of the run before nothing is left.
+void WriteNoTrace(int descriptor);
+
 // A header that promises more names and records than the file could hold.
 void WriteWildTraceHeader(int descriptor);
 
