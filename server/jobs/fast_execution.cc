@@ -169,13 +169,14 @@ class FastExecution {
   std::optional<ProbeEnding> Record(int64_t batch) {
     stages_.Enter("start of workers");
     if (auto ending = workers_.HaveRecorder()) return ending;
+    stages_.Enter(absl::StrCat("batch ", batch, ": beside"));
+    const auto recorded = workers_.TakeRecordedAhead(batch);
+    stages_.Enter("start of workers");
     if (const auto second = search_->SecondRecording()) {
       workers_.HaveVerifierRecord(*second);
     } else {
       workers_.HaveVerifier();
     }
-    stages_.Enter(absl::StrCat("batch ", batch, ": beside"));
-    const auto recorded = workers_.TakeRecordedAhead(batch);
     if (auto ending =
             Try({batch, TrialPurpose::kRecord}, nullptr, recorded.get())) {
       return ending;

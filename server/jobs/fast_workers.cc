@@ -64,7 +64,11 @@ void FastWorkers::TakeVerifierFromAhead() {
 }
 
 std::unique_ptr<TrialResult> FastWorkers::TakeRecordedAhead(int64_t batch) {
-  if (ahead_ == nullptr || ahead_->batch() != batch) return nullptr;
+  if (ahead_ == nullptr) return nullptr;
+  if (ahead_->batch() != batch) {
+    DropRecordedAhead();
+    return nullptr;
+  }
   std::unique_ptr<TrialResult> recorded;
   const absl::StatusOr<TrialResult>& result = ahead_->Wait();
   if (result.ok() && IsAsUnderALargerCap(result->trial)) {

@@ -69,7 +69,8 @@ class FastWorkers {
   // recording to come.
   void HaveVerifierRecord(int64_t batch);
   // What it recorded, if that was `batch` and is as it would have been under the
-  // cap of the trials; waits for that. Once; null otherwise.
+  // cap of the trials; waits for that. Once; null otherwise, and nothing is recorded
+  // ahead any more, since the next trial's trace lies where that one's would.
   std::unique_ptr<TrialResult> TakeRecordedAhead(int64_t batch);
   // Nobody will ask for what is recorded ahead: its worker is to be gone.
   void DropRecordedAhead();
