@@ -6,28 +6,26 @@
 
 namespace memplan {
 
-using nlohmann::json;
-
-json AttributedToJson(const AttributedRequest& request) {
+nlohmann::json AttributedToJson(const AttributedRequest& request) {
   return {{"bytes", request.bytes.count()},
           {"phase", request.phase},
           {"operator_name", request.operator_name},
           {"innermost_name", request.innermost_name}};
 }
 
-json ContentsToJson(const ContentsDependence& contents) {
+nlohmann::json ContentsToJson(const ContentsDependence& contents) {
   return {{"operator_names", contents.operator_names},
           {"at_peak_bytes", contents.at_peak.count()}};
 }
 
-AttributedRequest AttributedFromJson(const json& object) {
+AttributedRequest AttributedFromJson(const nlohmann::json& object) {
   return {Bytes(object.at("bytes").get<int64_t>()),
           object.at("phase").get<std::string>(),
           object.at("operator_name").get<std::string>(),
           object.at("innermost_name").get<std::string>()};
 }
 
-ContentsDependence ContentsFromJson(const json& object) {
+ContentsDependence ContentsFromJson(const nlohmann::json& object) {
   return {object.at("operator_names").get<std::vector<std::string>>(),
           Bytes(object.at("at_peak_bytes").get<int64_t>())};
 }
