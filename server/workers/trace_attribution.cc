@@ -100,10 +100,8 @@ AttributedRequest TraceAttribution::Named(const Request& request) const {
 Attribution TraceAttribution::Take() const {
   Attribution attribution;
   if (peak_) attribution.peak = Named(*peak_);
-  if (largest_refused_) {
-    attribution.largest_refused = Named(*largest_refused_);
-    attribution.last_refused = Named(*last_refused_);
-  }
+  if (largest_refused_) attribution.largest_refused = Named(*largest_refused_);
+  if (last_refused_) attribution.last_refused = Named(*last_refused_);
   if (of_contents_.empty()) return attribution;
   ContentsDependence& contents = attribution.contents.emplace();
   contents.at_peak = contents_at_peak_;
