@@ -1,6 +1,5 @@
 #include "planner/trace/outer_calls.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>

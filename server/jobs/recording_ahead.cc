@@ -2,7 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -48,14 +47,8 @@ void RecordingAhead::Work() {
 }
 
 bool IsAsUnderALargerCap(const Trial& trial) {
-  return trial.outcome == TrialOutcome::kFits &&
-         trial.load_failed_requests == 0 &&
-         trial.load_allocation_retries == 0 &&
-         std::all_of(trial.steps.begin(), trial.steps.end(),
-                     [](const StepResult& step) {
-                       return step.failed_requests == 0 &&
-                              step.allocation_retries == 0;
-                     });
+  return trial.outcome == TrialOutcome::kFits && FailedRequests(trial) == 0 &&
+         AllocationRetries(trial) == 0;
 }
 
 }  // namespace memplan

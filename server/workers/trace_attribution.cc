@@ -89,12 +89,13 @@ const std::string& TraceAttribution::Name(uint32_t id) const {
   return id < names_.size() ? names_[id] : kUnknown;
 }
 
+std::string TraceAttribution::ShownName(uint32_t id) const {
+  return gpu::TrimmedMessage(Name(id).substr(0, kLongestName));
+}
+
 AttributedRequest TraceAttribution::Named(const Request& request) const {
-  const auto name = [this](uint32_t id) {
-    return gpu::TrimmedMessage(Name(id).substr(0, kLongestName));
-  };
-  return {request.bytes, name(request.phase), name(request.outer),
-          name(request.inner)};
+  return {request.bytes, ShownName(request.phase), ShownName(request.outer),
+          ShownName(request.inner)};
 }
 
 Attribution TraceAttribution::Take() const {
@@ -107,8 +108,7 @@ Attribution TraceAttribution::Take() const {
   contents.at_peak = contents_at_peak_;
   contents.operator_names.reserve(of_contents_.size());
   for (const uint32_t id : of_contents_) {
-    contents.operator_names.push_back(
-        gpu::TrimmedMessage(Name(id).substr(0, kLongestName)));
+    contents.operator_names.push_back(ShownName(id));
   }
   return attribution;
 }

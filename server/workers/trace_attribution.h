@@ -53,6 +53,8 @@ class TraceAttribution {
   void BeginOperator(const gpu::TraceRecord& record);
   Request Describe(const gpu::TraceRecord& record) const;
   const std::string& Name(uint32_t id) const;
+  // Short and fit to be shown.
+  std::string ShownName(uint32_t id) const;
   AttributedRequest Named(const Request& request) const;
 
   const std::vector<std::string>& names_;

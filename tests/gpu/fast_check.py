@@ -31,13 +31,19 @@ MODES = {
     "infer": ["--infer"],
     "infer-bf16": ["--infer", "--autocast", "bf16"],
 }
+
+
+def trains(mode):
+    return not mode.startswith("infer")
+
+
 # model, mode, cap in GiB, run as, the true answer where it is known
 HEADLINE = [
     ("resnet50", "sgd", 16, "torchscript", 192),
     ("vit", "adam", 16, "torchscript", 110),
     ("vit", "adam", 16, "eager", None),
 ]
-ALL = [(model, mode, cap, "torchscript" if mode.startswith("infer") else "eager", None)
+ALL = [(model, mode, cap, "eager" if trains(mode) else "torchscript", None)
        for cap in (8, 16, 40) for model in ("resnet50", "vit", "gpt2")
        for mode in ("sgd", "adam", "adamw-bf16", "infer")]
 
@@ -49,7 +55,7 @@ def cells_of(text):
     for word in text.split(","):
         model, mode, cap, *run_as = word.split(":")
         cells.append((model, mode, int(cap), run_as[0] if run_as else
-                      "torchscript" if mode.startswith("infer") else "eager", None))
+                      "eager" if trains(mode) else "torchscript", None))
     return cells
 
 
@@ -81,7 +87,7 @@ class FastCheck:
         return json.loads(done.stdout)
 
     def arguments(self, model, mode, cap, run_as):
-        return [gpu_models.path_of(self.models, model, not mode.startswith("infer")), "--input",
+        return [gpu_models.path_of(self.models, model, trains(mode)), "--input",
                 *gpu_models.INPUTS[model], *MODES[mode], "--run-as", run_as,
                 "--cap", f"{cap}GiB", "--device", "gpu"]
 
@@ -147,7 +153,7 @@ class FastCheck:
             self.daemon = DaemonProcess(self.programs, Path(folder), gpu_models.library_path())
             self.daemon.start()
             try:
-                for name in sorted({(cell[0], not cell[1].startswith("infer")) for cell in cells}):
+                for name in sorted({(cell[0], trains(cell[1])) for cell in cells}):
                     self.cli("models", "upload", gpu_models.path_of(self.models, *name))
                 for *cell, expected in cells:
                     if time.monotonic() < deadline:

@@ -26,7 +26,7 @@ import gpu_models
 import recorded_probe
 from check_report import Report
 from daemon_process import DaemonProcess
-from fast_check import MODES, cells_of, key_of
+from fast_check import MODES, cells_of, key_of, trains
 
 DEFAULT = ("resnet50:sgd:16:torchscript,vit:adam:16:torchscript,resnet50:sgd:40:eager,"
            "resnet50:infer:40:torchscript,resnet50:adamw-bf16:40:eager")
@@ -87,7 +87,7 @@ class RecordFast:
     def record(self, model, mode, cap, run_as):
         name = key_of(model, mode, cap, run_as)
         arguments = arguments_of(model, mode, cap, run_as)
-        path = gpu_models.path_of(self.options.models, model, mode != "infer")
+        path = gpu_models.path_of(self.options.models, model, trains(mode))
         kept = self.options.out / name.replace(":", "-")
         kept.mkdir(parents=True)
         with tempfile.TemporaryDirectory() as folder:

@@ -94,6 +94,7 @@ TEST_F(TraceAttributionTest, KeepsTheLargestThatWasRefusedAndTheLast) {
   Refuse(1, "aten::conv_transpose2d", uint64_t{48} << 30);
   const Attribution attribution = attribution_.Take();
   EXPECT_FALSE(attribution.peak);
+  EXPECT_EQ(attribution.largest_refused, attribution.last_refused);
   EXPECT_EQ(
       attribution.last_refused,
       (AttributedRequest{GiB(48), "step1/forward", "aten::conv_transpose2d",
